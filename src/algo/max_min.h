@@ -94,19 +94,18 @@ class FairShare {
     LinkId link;
   };
 
-  bool alone(const ActivityState& activity) const;
   double level(const LinkState& link, double at_least) const;
-  void mark_dirty(LinkId link);
-  void collect(LinkId first);
-  void visit(ActivityId id);
+  void collect_component(LinkId first);
+  void visit_link(LinkId link);
   void solve_component();
-  void freeze(ActivityId id, double at);
+  void saturate(LinkId link, double at);
+  void freeze(ActivityState& activity, double at);
   void set_rate(ActivityId id, double rate);
 
   std::vector<LinkState> links_;
   std::vector<ActivityState> activities_;
-  std::vector<LinkId> dirty_links_;
-  std::vector<ActivityId> fresh_alone_;
+  std::vector<LinkId> dirty_links_;           // of activities that came or went; repeats allowed
+  std::vector<ActivityId> linkless_;          // came without links
   std::vector<ActivityId> changed_;
   std::vector<ActivityId> component_;
   std::vector<LinkId> component_links_;
