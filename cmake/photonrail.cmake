@@ -14,6 +14,12 @@ if(PHOTONRAIL_SANITIZE)
   target_link_options(photonrail_flags INTERFACE -fsanitize=${PHOTONRAIL_SANITIZE})
 endif()
 
+# For the fuzzers of tests/fuzz: every target gets the coverage that libFuzzer needs (clang only).
+option(PHOTONRAIL_FUZZ "Build the fuzzers" OFF)
+if(PHOTONRAIL_FUZZ)
+  target_compile_options(photonrail_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # photonrail_module(name DEPS module... PRIVATE library...)
 # One folder is one target: every *.cc beside the CMakeLists.txt is compiled into photonrail_<name>, and every
 # *_test.cc into <name>_test. DEPS are modules that this one may include; tests/dependencies checks the direction.
