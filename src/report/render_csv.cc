@@ -1,0 +1,35 @@
+#include <fmt/format.h>
+
+#include "report/human.h"
+#include "report/render.h"
+
+namespace photonrail::report {
+namespace {
+
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+std::string render_csv(const Report& report) {
+  std::string out = "case,name,kind,switching_time_s,metric,value,unit\n";
+  for (const Case& c : report.cases) {
+    const std::string time = c.switching_time ? exact(seconds_of(*c.switching_time)) : "";
+    const std::string prefix = fmt::format("{},{},{},{},", csv_cell(c.id), csv_cell(c.name), c.kind, time);
+    if (!c.refusal.empty()) out += fmt::format("{}refused,{},\n", prefix, csv_cell(c.refusal));
+    for (std::size_t i = 0; i < report.metrics.size() && i < c.values.size(); ++i) {
+      if (!c.values[i]) continue;
+      out += fmt::format("{}{},{},{}\n", prefix, report.metrics[i].id, exact(*c.values[i]), report.metrics[i].unit);
+    }
+  }
+  return out;
+}
+
+}  // namespace photonrail::report

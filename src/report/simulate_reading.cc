@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "report/human.h"
+#include "report/simulate_tables.h"
+
+namespace photonrail::report {
+namespace {
+
+constexpr double kSmall = 0.05;  // overhead that the text asks about; a figure of speech, not a model
+constexpr std::string_view kSmallText = "5 %";
+
+std::string say(const Report& report, const Case& c, std::string_view metric) {
+  const std::optional<std::size_t> index = find_metric(report, metric);
+  return index ? human(c.values[*index], report.metrics[*index].unit) : "-";
+}
+
+// Cases of one policy with a result, by ascending switching time.
+std::vector<const Case*> cases_of(const Report& report, std::string_view name) {
+  std::vector<const Case*> found;
+  for (const Case& c : report.cases) {
+    if (c.name == name && c.refusal.empty()) found.push_back(&c);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Case* a, const Case* b) { return a->switching_time < b->switching_time; });
+  return found;
+}
+
+// "a step that is 3.1 % longer" from an overhead.
+std::string compared(double overhead) {
+  const std::string size = human(std::abs(overhead), "ratio");
+  return fmt::format("{} {}", size, overhead < 0 ? "shorter" : "longer");
+}
+
+std::string say_baseline(const Report& report, const Case& base) {
+  std::string text = fmt::format("On {} one step takes {}", base.id, say(report, base, "iteration_time"));
+  if (value_of(report, base, "mfu")) text += fmt::format(" ({} of the GPUs' peak)", say(report, base, "mfu"));
+  return text + ".";
+}
+
+std::string say_policy(const Report& report, const std::string& name) {
+  const std::vector<const Case*> cases = cases_of(report, name);
+  if (cases.empty()) return "";
+  const auto first = value_of(report, *cases.front(), "overhead");
+  const auto last = value_of(report, *cases.back(), "overhead");
+  if (!first || !last) return "";
+  if (!cases.front()->switching_time) return fmt::format(" With {} it is {}.", name, compared(*first));
+  std::string text = fmt::format(" With {} switching it is {} at a switching time of {}", name, compared(*first),
+                                 time_label(*cases.front()->switching_time));
+  if (cases.size() > 1) text += fmt::format(" and {} at {}", compared(*last), time_label(*cases.back()->switching_time));
+  return text + ".";
+}
+
+// The longest of the times tried up to which `holds` is true without a break.
+template <class Holds>
+const Case* last_while(const std::vector<const Case*>& cases, Holds holds) {
+  const Case* last = nullptr;
+  for (const Case* c : cases) {
+    if (!holds(*c)) break;
+    last = c;
+  }
+  return last;
+}
+
+std::string say_reach(const Report& report, const std::string& name) {
+  const std::vector<const Case*> cases = cases_of(report, name);
+  if (cases.size() < 2 || !cases.front()->switching_time) return "";
+  const Case* small = last_while(cases, [&](const Case& c) {
+    const auto overhead = value_of(report, c, "overhead");
+    return overhead && *overhead <= kSmall;
+  });
+  const Case* saves = last_while(cases, [&](const Case& c) {
+    const auto change = value_of(report, c, "energy_change");
+    return change && *change <= 0;
+  });
+  std::string text = small == nullptr
+                         ? fmt::format(" Of the times tried none keeps {} within {} of the baseline",
+                                       name, kSmallText)
+                         : fmt::format(" Of the times tried {} stays within {} of the baseline up to {}", name,
+                                       kSmallText, time_label(*small->switching_time));
+  if (!value_of(report, *cases.front(), "energy_change")) return text + ".";
+  text += saves == nullptr ? ", and at none does a step take less energy"
+                           : fmt::format(", and a step takes less energy up to {}", time_label(*saves->switching_time));
+  return text + ".";
+}
+
+std::string say_hidden(const Report& report, const std::string& name) {
+  const std::vector<const Case*> cases = cases_of(report, name);
+  for (const Case* c : cases) {
+    const auto share = value_of(report, *c, "exposed_switch_share");
+    const auto commands = value_of(report, *c, "switch_commands");
+    if (!share || !commands || !c->switching_time || c->switching_time->ps == 0) continue;
+    return fmt::format(" At {} its {} switch commands a step are hidden for {} of their time.",
+                       time_label(*c->switching_time), human(*commands, "count"), human(1 - *share, "ratio"));
+  }
+  return "";
+}
+
+std::string say_network(const Report& report, const Case& base) {
+  const auto at = std::find_if(report.cases.begin(), report.cases.end(), [](const Case& c) {
+    return c.kind == "photonic" && c.refusal.empty();
+  });
+  if (at == report.cases.end() || !value_of(report, *at, "cost_saving")) return "";
+  const double cheaper = value_of(report, *at, "cost_saving").value_or(0);
+  const auto power = value_of(report, *at, "power_saving");
+  std::string text = fmt::format(" The photonic network costs {} against {}", say(report, *at, "network_cost"),
+                                 say(report, base, "network_cost"));
+  text += cheaper >= 1 ? fmt::format(" ({:.2f} times less)", cheaper) : fmt::format(" ({:.2f} times more)", 1 / cheaper);
+  if (!power) return text + ".";
+  text += fmt::format(" and draws {} against {}", say(report, *at, "network_power"), say(report, base, "network_power"));
+  text += *power >= 1 ? fmt::format(" ({:.2f} times less)", *power) : fmt::format(" ({:.2f} times more)", 1 / *power);
+  const auto gpus = value_of(report, base, "gpu_power_total");
+  const auto network = value_of(report, base, "network_power");
+  if (!gpus || !network || *gpus <= 0) return text + ".";
+  return text + fmt::format("; the baseline's network is {} of the power of its GPUs.", human(*network / *gpus, "ratio"));
+}
+
+std::string say_refused(const Report& report) {
+  std::vector<std::string> names;
+  for (const Case& c : report.cases) {
+    if (!c.refusal.empty() && std::find(names.begin(), names.end(), c.name) == names.end()) names.push_back(c.name);
+  }
+  if (names.empty()) return "";
+  return fmt::format(" Not possible here: {} (reasons above).", fmt::join(names, ", "));
+}
+
+// The switching policy that the text follows most closely: the best that is not a mere bound.
+std::string followed(const Report& report) {
+  for (const char* name : {"provisioned", "on_demand", "oracle"}) {
+    if (!cases_of(report, name).empty()) return name;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string simulate_reading(const Report& report) {
+  const Case* base = find_case(report, report.baseline);
+  if (base == nullptr || !base->refusal.empty()) {
+    return "The baseline has no result, so there is nothing to compare with." + say_refused(report);
+  }
+  std::string text = say_baseline(report, *base);
+  std::vector<std::string> told;
+  for (const Case& c : report.cases) {
+    if (c.kind != "photonic" || std::find(told.begin(), told.end(), c.name) != told.end()) continue;
+    told.push_back(c.name);
+    text += say_policy(report, c.name);
+  }
+  const std::string policy = followed(report);
+  text += say_reach(report, policy) + say_hidden(report, policy);
+  return text + say_network(report, *base) + say_refused(report);
+}
+
+}  // namespace photonrail::report

@@ -1,0 +1,204 @@
+#include "report/simulate_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/human.h"
+
+namespace photonrail::report {
+namespace {
+
+std::string cell(const Report& report, const Case& c, std::string_view metric) {
+  const std::optional<std::size_t> index = find_metric(report, metric);
+  return index ? human(c.values[*index], report.metrics[*index].unit) : "-";
+}
+
+bool swept(const Case& c) { return c.switching_time.has_value(); }
+
+std::vector<Time> times_of(const Report& report) {
+  std::vector<Time> times;
+  for (const Case& c : report.cases) {
+    if (swept(c)) times.push_back(*c.switching_time);
+  }
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
+std::vector<std::string> swept_names(const Report& report) {
+  std::vector<std::string> names;
+  for (const Case& c : report.cases) {
+    if (swept(c) && std::find(names.begin(), names.end(), c.name) == names.end()) names.push_back(c.name);
+  }
+  return names;
+}
+
+const Case* case_at(const Report& report, const std::string& name, Time time) {
+  for (const Case& c : report.cases) {
+    if (c.name == name && c.switching_time == time) return &c;
+  }
+  return nullptr;
+}
+
+std::string cost_range(const Report& report, const Case& c) {
+  const std::string low = cell(report, c, "network_cost_low");
+  const std::string high = cell(report, c, "network_cost_high");
+  return low == high ? low : low + " to " + high;
+}
+
+// One line a case: those that no switching time applies to, or all when only one time was tried.
+Table overview(const Report& report, bool all) {
+  Table table;
+  table.title = all ? "Step" : "Step: fabrics and plans that never switch";
+  table.columns = {{"", false},  {"step time"}, {"overhead"},   {"compute"},    {"exposed comm."},
+                   {"MFU"},      {"tokens/s"},  {"energy/step"}};
+  for (const Case& c : report.cases) {
+    if (!all && swept(c)) continue;
+    if (!c.refusal.empty()) continue;
+    table.rows.push_back({c.id, cell(report, c, "iteration_time"),
+                          c.id == report.baseline ? "baseline" : cell(report, c, "overhead"),
+                          cell(report, c, "compute_time"), cell(report, c, "exposed_communication"),
+                          cell(report, c, "mfu"), human(value_of(report, c, "tokens_per_second"), "count"),
+                          cell(report, c, "energy_per_step")});
+  }
+  return table;
+}
+
+Table refusals(const Report& report) {
+  Table table;
+  table.title = "Not possible";
+  table.columns = {{"", false}, {"", false}};
+  for (const Case& c : report.cases) {
+    if (c.refusal.empty()) continue;
+    std::string reason = c.refusal;
+    std::replace(reason.begin(), reason.end(), '\n', ' ');
+    table.rows.push_back({c.id, reason});
+  }
+  return table;
+}
+
+// A row for each policy, a column for each switching time.
+Table matrix(const Report& report, const std::string& title, std::string_view metric) {
+  Table table;
+  table.title = title;
+  table.columns = {{"switching time", false}};
+  const std::vector<Time> times = times_of(report);
+  for (const Time t : times) table.columns.push_back({time_label(t), true});
+  for (const std::string& name : swept_names(report)) {
+    std::vector<std::string> row{name};
+    for (const Time t : times) {
+      const Case* c = case_at(report, name, t);
+      row.push_back(c == nullptr ? "" : c->refusal.empty() ? cell(report, *c, metric) : "refused");
+    }
+    table.rows.push_back(row);
+  }
+  return table;
+}
+
+Table switching_table(const Report& report) {
+  Table table;
+  table.title = "Switching";
+  table.columns = {{"", false}, {"commands"}, {"ahead"}, {"ports changed"}, {"exposed"}, {"hidden"}, {"mispredicted"}};
+  for (const Case& c : report.cases) {
+    if (c.kind != "photonic" || !c.refusal.empty()) continue;
+    table.rows.push_back({c.id, cell(report, c, "switch_commands"), cell(report, c, "switch_commands_ahead"),
+                          cell(report, c, "ports_changed"), cell(report, c, "exposed_switch_time"),
+                          cell(report, c, "hidden_switch_time"), cell(report, c, "mispredictions")});
+  }
+  return table;
+}
+
+bool shown_in_windows(const Report& report, const Case& c, const std::vector<Time>& times) {
+  if (!c.refusal.empty() || !value_of(report, c, "windows")) return false;
+  return !swept(c) || c.switching_time == times.front() || c.switching_time == times.back();
+}
+
+Table windows_table(const Report& report) {
+  Table table;
+  table.title = "Windows between phases on the rails";
+  table.columns = {{"", false}, {"count"}, {"negative"}, {"short"}, {"p5"}, {"p25"}, {"median"}, {"p75"}, {"p95"}};
+  const std::vector<Time> times = times_of(report);
+  for (const Case& c : report.cases) {
+    if (!shown_in_windows(report, c, times)) continue;
+    table.rows.push_back({c.id, cell(report, c, "windows"), cell(report, c, "windows_negative"),
+                          cell(report, c, "windows_short_share"), cell(report, c, "window_p5"),
+                          cell(report, c, "window_p25"), cell(report, c, "window_p50"), cell(report, c, "window_p75"),
+                          cell(report, c, "window_p95")});
+  }
+  table.notes = {"short: below the case's switching time. The first and the last switching time are shown; JSON and CSV "
+                 "have all."};
+  return table;
+}
+
+const Case* first_with_result(const Report& report) {
+  if (const Case* c = find_case(report, report.baseline); c != nullptr && c->refusal.empty()) return c;
+  for (const Case& c : report.cases) {
+    if (c.refusal.empty()) return &c;
+  }
+  return nullptr;
+}
+
+Table traffic_table(const Report& report) {
+  Table table;
+  table.columns = {{"", false}, {"bytes"}};
+  const Case* c = first_with_result(report);
+  if (c == nullptr) return table;
+  table.title = fmt::format("Traffic of one step, all GPUs ({})", c->id);
+  for (const char* name : {"tensor", "data", "pipeline", "context", "expert", "other", "rails"}) {
+    const std::string id = fmt::format("bytes_{}", name);
+    const double bytes = value_of(report, *c, id).value_or(0);
+    if (std::fpclassify(bytes) != FP_ZERO) table.rows.push_back({name, human(bytes, "B")});
+  }
+  table.notes = {"rails: the part of all of these that crosses the scale-out network"};
+  return table;
+}
+
+Table network_table(const Report& report) {
+  Table table;
+  table.title = "Scale-out network";
+  table.columns = {{"", false}, {"cost"}, {"times cheaper"}, {"power"}, {"times less"}, {"of GPU power"}};
+  bool photonic_shown = false;
+  for (const Case& c : report.cases) {
+    const bool photonic = c.kind == "photonic";
+    const auto power = value_of(report, c, "network_power");
+    if (!power || (photonic && photonic_shown)) continue;
+    photonic_shown = photonic_shown || photonic;
+    const auto gpus = value_of(report, c, "gpu_power_total");
+    const std::optional<double> share = gpus && *gpus > 0 ? std::optional(*power / *gpus) : std::nullopt;
+    table.rows.push_back({photonic ? "photonic rails" : c.id, cost_range(report, c), cell(report, c, "cost_saving"),
+                          cell(report, c, "network_power"), cell(report, c, "power_saving"), human(share, "ratio")});
+  }
+  table.notes = {"cheaper and less: than the baseline, at the middle of each range; `photonrail cost` has the bill of "
+                 "materials"};
+  return table;
+}
+
+void add_matrices(const Report& report, std::vector<Table>& tables) {
+  tables.push_back(matrix(report, "Step time by switching time", "iteration_time"));
+  tables.push_back(matrix(report, fmt::format("Overhead against {}", report.baseline), "overhead"));
+  tables.push_back(matrix(report, "Model FLOP/s utilisation", "mfu"));
+  tables.push_back(matrix(report, "Energy of one step, GPUs and network", "energy_per_step"));
+  tables.push_back(matrix(report, "Switch commands, all rails", "switch_commands"));
+  tables.push_back(matrix(report, "Exposed switch time, summed over commands", "exposed_switch_time"));
+  tables.push_back(matrix(report, "Hidden switch time, summed over commands", "hidden_switch_time"));
+  tables.push_back(matrix(report, "Windows shorter than the switching time", "windows_short_share"));
+}
+
+}  // namespace
+
+std::vector<Table> simulate_tables(const Report& report) {
+  const bool sweep = times_of(report).size() > 1;
+  std::vector<Table> tables{overview(report, !sweep)};
+  if (sweep) add_matrices(report, tables);
+  if (!sweep) tables.push_back(switching_table(report));
+  tables.push_back(windows_table(report));
+  tables.push_back(traffic_table(report));
+  tables.push_back(network_table(report));
+  tables.push_back(refusals(report));
+  std::erase_if(tables, [](const Table& t) { return t.rows.empty(); });
+  return tables;
+}
+
+}  // namespace photonrail::report
