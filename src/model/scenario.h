@@ -94,7 +94,11 @@ enum class Policy : std::uint8_t { static_proportional, static_sqrt, on_demand, 
 enum class Fabric : std::uint8_t { rail_optimised, fat_tree, rail_only };
 enum class LoadBalance : std::uint8_t { ideal, ecmp };
 
+// naive_lock deadlocks on programs whose phases overlap; it exists to show that.
+enum class Admission : std::uint8_t { gang, naive_lock };
+
 struct Control {                   // [control]
+  Admission admission = Admission::gang;
   std::vector<Policy> policies;    // photonic policies to run
 };
 
@@ -122,6 +126,9 @@ struct CostOptions {               // [cost]
 
 struct Workload {                  // [workload]: an imported trace instead of the generator
   std::string trace;               // directory or archive; "" means: generate from [model], [training], [parallelism]
+  std::string group_file;          // communicator groups; "": the one beside the traces
+  double bytes_per_unit = 1.0;     // what one unit of comm_size and tensor_size is; 2.0 where they count bf16 elements
+  bool multiply_accumulates = true;  // num_ops counts multiply-accumulates (two operations each), as STAGE does
 };
 
 struct Scenario {
