@@ -133,7 +133,7 @@ TEST(ReadErrors, AllOfAFileInOrderOfPosition) {
             R"(box.toml:1:8: error: "50 GB" is a size, but a rate is wanted, such as "50 GB/s"
     1 | rate = "50 GB"
       |        ^~~~~~~
-box.toml:2:1: error: unknown key "port" in the top level
+box.toml:2:1: error: unknown key "port" at the top level
     2 | port = 4
       | ^~~~
       = hint: did you mean "ports"?

@@ -32,7 +32,9 @@ std::string join(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
-std::string table_name(const std::string& path) { return path.empty() ? "the top level" : fmt::format("[{}]", path); }
+std::string in_table(const std::string& path) {
+  return path.empty() ? "at the top level" : fmt::format("in [{}]", path);
+}
 
 // Tables inside lists and maps are left out: their path has no fixed name.
 void collect_keys(Fields& fields, const std::string& path, std::vector<KnownKey>& known) {
@@ -52,14 +54,14 @@ void Reader::unknown_key(const Member& member, Fields& fields, const std::string
   if (!near.empty()) hint = fmt::format("did you mean \"{}\"?", near);
   for (const KnownKey& other : known) {
     if (!hint.empty()) break;
-    if (other.name == member.key) hint = fmt::format("\"{}\" belongs in {}", member.key, table_name(other.table));
+    if (other.name == member.key) hint = fmt::format("\"{}\" belongs {}", member.key, in_table(other.table));
   }
   if (hint.empty()) {
     for (const std::string_view name : names) hint += fmt::format("{}{}", hint.empty() ? "known keys: " : ", ", name);
   }
   const bool is_table = member.value.kind == Node::Kind::table;
   diagnostics.error(member.key_span,
-                    fmt::format("unknown {} \"{}\" in {}", is_table ? "table" : "key", member.key, table_name(path)), hint);
+                    fmt::format("unknown {} \"{}\" {}", is_table ? "table" : "key", member.key, in_table(path)), hint);
 }
 
 void Reader::check_limits(const LeafValue& target, const Node& node, const Meta& meta) {
@@ -113,7 +115,7 @@ void Reader::table(TableValue& target, const Node& node, Span key, const std::st
   }
   for (const Fields::Field& field : fields.all()) {
     if (!field.meta.required || node.find(field.name) != nullptr) continue;
-    diagnostics.error(node.span, fmt::format("missing key \"{}\" in {}", field.name, table_name(path)),
+    diagnostics.error(node.span, fmt::format("missing key \"{}\" {}", field.name, in_table(path)),
                       std::string(field.meta.doc));
   }
 }

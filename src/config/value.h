@@ -84,7 +84,8 @@ class TableValue : public Value {
  public:
   Form form() const final { return Form::table; }
   virtual Fields fields() = 0;
-  virtual void reset() = 0;  // to the defaults
+  virtual void reset() = 0;                                // to the defaults of the type
+  virtual std::unique_ptr<TableValue> fresh() const = 0;   // an unrelated object with the defaults of the type
 };
 
 class OptionalValue : public Value {
@@ -148,6 +149,15 @@ template <class T>
 concept Named = std::is_enum_v<T> && requires(T value) {
   { names_of(value) } -> std::convertible_to<std::span<const EnumName<T>>>;
 };
+
+// The text name of an enum's value, as in configuration files.
+template <Named E>
+const char* enum_name(E value) {
+  for (const EnumName<E>& entry : std::span<const EnumName<E>>(names_of(value))) {
+    if (entry.value == value) return entry.name;
+  }
+  return "?";
+}
 
 std::unique_ptr<Value> make_value(bool& member);
 std::unique_ptr<Value> make_value(double& member);
@@ -214,12 +224,7 @@ class EnumLeaf final : public LeafValue {
     if (problem.empty()) member_ = names()[index].value;
     return problem;
   }
-  std::string toml() const override {
-    for (const EnumName<T>& entry : names()) {
-      if (entry.value == member_) return quoted(entry.name);
-    }
-    return quoted("?");
-  }
+  std::string toml() const override { return quoted(enum_name(member_)); }
 
  private:
   std::span<const EnumName<T>> names() const { return names_of(member_); }
@@ -236,10 +241,29 @@ class TableOf final : public TableValue {
     return all;
   }
   void reset() override { member_ = T{}; }
+  std::unique_ptr<TableValue> fresh() const override;
 
  private:
   T& member_;
 };
+
+// A table that owns its object.
+template <class T>
+class OwnTable final : public TableValue {
+ public:
+  explicit OwnTable(T object) : object_(std::move(object)) {}
+  Fields fields() override { return TableOf<T>(object_).fields(); }
+  void reset() override { object_ = T{}; }
+  std::unique_ptr<TableValue> fresh() const override { return std::make_unique<OwnTable<T>>(T{}); }
+
+ private:
+  T object_;
+};
+
+template <class T>
+std::unique_ptr<TableValue> TableOf<T>::fresh() const {
+  return std::make_unique<OwnTable<T>>(T{});
+}
 
 template <class T>
 class OptionalOf final : public OptionalValue {
