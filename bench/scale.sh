@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Time and memory of one generated step as the cluster grows by data parallelism, from 128 to 8,192 GPUs, batch and all.
-# Expected: no faster than linear. Ranks of one stage share a program, so the graph stays small; what grows is the number
-# of operations that the simulator carries out, which is proportional to the number of ranks.
+# Time and memory of one generated step as the cluster grows by data parallelism, batch and all, from 128 to 8,192 GPUs.
+# Expected: no faster than linear. Ranks of one stage share a program, so the graph stays small; what grows is the
+# number of operations simulated, which is proportional to the number of ranks.
 # usage: bench/scale.sh BINARY      status 1 when time or memory per GPU grows beyond half again of the first row
 set -euo pipefail
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Time and memory of the published workloads, archive reading included, one row of targets.csv at a time.
-# Targets on two cores, for each of static, on demand and provisioned: 10, 20 and 60 s at 128, 512 and 2,048 GPUs, 2 GiB.
+# Targets on two cores, each of static, on demand and provisioned: 10, 20 and 60 s at 128, 512 and 2,048 GPUs, 2 GiB.
 # usage: bench/traces.sh BINARY      status 1 when a target is missed; skipped without the folder shared/data/opus
 set -euo pipefail
 
@@ -15,11 +15,12 @@ for part in traces configs golden; do ln -s "$data/$part" "$work/$part"; done
 columns=$(head -n 1 "$data/targets.csv")
 status=0
 
-# measure WORKLOAD MODE DELAY LIMIT-SECONDS: the workload's static row, with this mode and delay. Only time and memory are
-# of interest here, so the published step time of the static row may stand in it.
+# measure WORKLOAD MODE DELAY LIMIT-SECONDS: the workload's static row, with this mode and delay. Only time and memory
+# are of interest here, so the published step time of the static row may stand in it.
 measure() {
   local row seconds kilobytes verdict=ok
-  row=$(awk -F, -v OFS=, -v w="$1" -v m="$2" -v d="$3" '$2 == w && $10 == "static_eps" { $10 = m; $11 = d; print; exit }' \
+  row=$(awk -F, -v OFS=, -v w="$1" -v m="$2" -v d="$3" '
+    $2 == w && $10 == "static_eps" { $10 = m; $11 = d; print; exit }' \
     "$data/targets.csv")
   [[ -n $row ]] || { echo "targets.csv has no static row of $1" >&2; status=1; return; }
   printf '%s\n%s\n' "$columns" "$row" >"$work/targets.csv"
