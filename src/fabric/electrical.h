@@ -5,10 +5,11 @@
 //   d * ports_per_nic + u <= R,   u = ceil(d * nic_rate / (o * port_rate)),   ports_per_nic = ceil(nic_rate / port_rate).
 // Above the leaves a folded Clos (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008) of the same box:
 //   one leaf          no tier above (the whole radix serves NICs)
-//   up to R leaves    spines: uplink j of each leaf ends at spine j mod S, S = ceil(leaves * u / R)
+//   up to R leaves    spines: uplink j of each leaf ends at spine j mod S, S = ceil(u / floor(R / leaves))
 //   up to R/2 * R     pods of R/2 leaves with u aggregation switches (uplink j to switch j), each with R/2 uplinks to
 //                     its plane of cores; oversubscription exists at the leaves only
 //   more              refused
+// NICs are spread evenly over the fewest leaves that take them, and u follows from the NICs on a full leaf.
 // Fabrics:
 //   rail_optimised    leaf (rail, pod) joins the GPUs of one local index in d domains; spines join all leaves
 //   fat_tree          whole servers (domains) fill a leaf, or a server spans leaves where it is larger than one

@@ -53,12 +53,13 @@ Result<std::unique_ptr<Fabric>> make_photonic(const Layout& layout, const Photon
 struct RailShape {
   enum class Kind : std::uint8_t { pair, ring, chain } kind = Kind::pair;
   Dimension dimension = Dimension::data;
-  double weight = 1;  // its claim to ports: traffic, or the root of it
+  double weight = 1;  // its claim to ports; rail_shapes: bytes that all GPUs together send on rails for it
 };
 
-// What the graph asks of rails: one shape per dimension that leaves a domain, ascending by dimension, weight 1. `chain`
-// where some rank exchanges messages with two others, `pair` where with one. Collectives and messages of one dimension
-// on the same GPU need ports of their own; infeasible when one GPU has two different groups in one dimension.
+// What the graph asks of rails: one shape per dimension that leaves a domain, ascending by dimension. `chain` where some
+// rank exchanges pipeline messages with two others, `pair` where with one. infeasible where no split can serve: a rank
+// in two different groups of one dimension, with more peers than that, or a dimension with collectives and messages.
+// The graph must have passed model::check.
 Result<std::vector<RailShape>> rail_shapes(const model::TaskGraph& graph, const Layout& layout);
 
 // Duplex ports per GPU below which the shape cannot exist: pair 1, ring 2, chain 2.
@@ -69,7 +70,7 @@ std::int64_t least_ports(RailShape::Kind kind);
 // infeasible, with the shortfall: "static needs 4 ports per GPU (data ring 2 + pipeline chain 2), there are 2".
 Result<PortSplit> split_ports(std::span<const RailShape> shapes, std::int64_t ports);
 
-// Two footprints that cannot hold at once: the first port that both want with different partners, or nothing.
+// Whether two footprints cannot hold at once: some port is wanted with two different partners.
 bool circuits_conflict(std::span<const CircuitDemand> a, std::span<const CircuitDemand> b);
 
 }  // namespace photonrail::fabric
