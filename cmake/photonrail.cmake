@@ -4,6 +4,10 @@
 add_library(photonrail_flags INTERFACE)
 target_compile_options(photonrail_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # std::stable_sort of libstdc++ 12 calls a function that it marks as deprecated itself.
+  target_compile_options(photonrail_flags INTERFACE -Wno-deprecated-declarations)
+endif()
 target_include_directories(photonrail_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(photonrail_flags INTERFACE fmt::fmt tl::expected)
 
