@@ -185,6 +185,9 @@ void add_network(std::vector<Measured>& all) {
                    }});
     all.back().metric.source = "bill of materials (`photonrail cost`)";
   };
+  of_cost("network_cost", "cost of the scale-out network", "USD",
+          "total of the bill of materials, every price at its stated value or the middle of its range",
+          [](const NetworkCost& c) { return c.base.amount; });
   of_cost("network_cost_low", "cost of the scale-out network, low end", "USD",
           "total of the bill of materials at the low end of every price range",
           [](const NetworkCost& c) { return c.low.amount; });
@@ -224,10 +227,8 @@ void add_derived(std::vector<Metric>& all) {
                         {"peak is the dense rate of the training precision"},
                         "Chowdhery et al., PaLM (2022), appendix B"));
   all.push_back(derived("tokens_per_second", "tokens per second", "tokens/s", "tokens_per_step / iteration_time", ""));
-  all.push_back(derived("network_cost", "cost of the scale-out network, middle", "USD",
-                        "(network_cost_low + network_cost_high) / 2", "middle of the range"));
   all.push_back(derived("cost_saving", "times cheaper than the baseline's network", "times",
-                        "baseline.network_cost / network_cost", "middle of both ranges"));
+                        "baseline.network_cost / network_cost", ""));
   all.push_back(derived("power_saving", "times less power than the baseline's network", "times",
                         "baseline.network_power / network_power", ""));
   all.push_back(derived("gpu_power_total", "power of all GPUs", "W", "gpus * gpu_power", "",

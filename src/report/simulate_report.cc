@@ -14,10 +14,10 @@ namespace photonrail::report {
 namespace {
 
 const NetworkCost* cost_of(const SimulateInputs& in, const CaseOutcome& outcome) {
-  const std::string wanted = outcome.photonic ? "photonic" : outcome.name;
-  const auto at = std::find_if(in.costs.begin(), in.costs.end(),
-                               [&](const NetworkCost& c) { return c.fabric == wanted || c.fabric == outcome.name; });
-  return at == in.costs.end() ? nullptr : &*at;
+  const auto at = std::find_if(in.networks.begin(), in.networks.end(), [&](const NetworkCost& c) {
+    return c.key == outcome.network && c.shortfall.empty();
+  });
+  return at == in.networks.end() ? nullptr : &*at;
 }
 
 Case make_case(const SimulateInputs& in, const Report& report, const CaseOutcome& outcome) {
@@ -72,6 +72,20 @@ void add_constants(Report& report, const SimulateInputs& in) {
   }
 }
 
+void add_networks(Report& report, const SimulateInputs& in) {
+  for (const NetworkCost& n : in.networks) {
+    if (!n.shortfall.empty()) continue;
+    const auto add = [&](const char* what, const char* label, double value, const char* unit) {
+      report.constants.push_back(
+          {fmt::format("{}.{}", n.key, what), fmt::format("{} of {}", label, n.title), value, unit, n.source});
+    };
+    add("cost", "cost", n.base.amount, "USD");
+    add("cost_low", "cost, low end,", n.low.amount, "USD");
+    add("cost_high", "cost, high end,", n.high.amount, "USD");
+    add("power", "power", n.power.watts, "W");
+  }
+}
+
 std::vector<std::pair<std::string, std::string>> header_of(const SimulateInputs& in) {
   const model::Scenario& s = in.scenario;
   auto lines = in.workload_lines;
@@ -117,7 +131,8 @@ Report make_simulate_report(const SimulateInputs& in) {
   report.digest = digest.hex();
   report.baseline = baseline_of(report, in.scenario.baseline);
   derive(report);
-  report.tables = simulate_tables(report);
+  add_networks(report, in);
+  report.tables = simulate_tables(report, in.networks);
   report.reading = {simulate_reading(report)};
   return report;
 }

@@ -37,15 +37,19 @@ struct CaseOutcome {
   std::optional<Time> switching_time;  // swept; absent for electrical fabrics, static plans, and the catalog's switch
   Result<model::RunResult> run;        // or why the case cannot be run
   std::optional<WindowStats> windows;
+  std::string network;                 // key of its NetworkCost; "": not known
 };
 
 // What a network costs and draws. `low` and `high` differ where a price is only known as a range.
 struct NetworkCost {
-  std::string fabric;  // a CaseOutcome's name, or "photonic" for all policies
+  std::string key;    // "rail_optimised", "photonic"
+  std::string title;  // for readers
   Dollars low;
+  Dollars base;
   Dollars high;
   Power power;
   std::string source;
+  std::string shortfall;  // why it cannot be built; empty when it can, else there are no figures
 };
 
 struct SimulateInputs {
@@ -62,7 +66,7 @@ struct SimulateInputs {
   double model_flops = 0;            // of one step, without recomputation; 0: not known
   std::string model_flops_source;
   std::vector<CaseOutcome> cases;    // in the order to show them
-  std::vector<NetworkCost> costs;
+  std::vector<NetworkCost> networks;  // of cases, and others to compare with
 };
 
 // "on_demand@100ms", "rail_optimised"; also the id of the case.

@@ -61,12 +61,15 @@ SimulateInputs small_inputs() {
   RunResult slow = run_of(seconds(12));
   slow.switches = {switched(milliseconds(100), milliseconds(75), false),
                    switched(milliseconds(100), milliseconds(0), true)};
-  in.cases.push_back({"rail_optimised", false, {}, run_of(seconds(10)), {}});
-  in.cases.push_back({"static_sqrt", true, {}, fail(ErrorCode::infeasible, "needs 4 ports, has 2"), {}});
-  in.cases.push_back({"on_demand", true, Time{}, run_of(milliseconds(10'200)), {}});
+  in.cases.push_back({"rail_optimised", false, {}, run_of(seconds(10)), {}, "rail_optimised"});
+  in.cases.push_back({"static_sqrt", true, {}, fail(ErrorCode::infeasible, "needs 4 ports, has 2"), {}, "photonic"});
+  in.cases.push_back({"on_demand", true, Time{}, run_of(milliseconds(10'200)), {}, "photonic"});
   in.cases.push_back({"on_demand", true, milliseconds(100), slow,
-                      WindowStats{20, 2, 5, milliseconds(-1), milliseconds(1), milliseconds(2), milliseconds(3), seconds(1)}});
-  in.costs = {{"rail_optimised", {2000}, {2000}, {300}, "list"}, {"photonic", {400}, {600}, {100}, "range"}};
+                      WindowStats{20, 2, 5, milliseconds(-1), milliseconds(1), milliseconds(2), milliseconds(3), seconds(1)},
+                      "photonic"});
+  in.networks = {{"rail_optimised", "electrical", {2000}, {2000}, {2000}, {300}, "list", ""},
+                 {"photonic", "photonic rails", {400}, {500}, {600}, {100}, "range", ""},
+                 {"large", "too large", {}, {}, {}, {}, "", "needs more ports"}};
   return in;
 }
 
@@ -97,7 +100,7 @@ TEST(SimulateReport, GivesTheNumbersWorkedByHand) {
   EXPECT_DOUBLE_EQ(value_at(r, "rail_optimised", "mfu"), 4e15 / (10 * 2 * 1e15));
   EXPECT_DOUBLE_EQ(value_at(r, "rail_optimised", "tokens_per_second"), 100);
   EXPECT_DOUBLE_EQ(value_at(r, "rail_optimised", "energy_per_step"), (2 * 700 + 300) * 10.0);
-  EXPECT_DOUBLE_EQ(value_at(r, slow, "cost_saving"), 4);  // 2000 / ((400 + 600) / 2)
+  EXPECT_DOUBLE_EQ(value_at(r, slow, "cost_saving"), 4);
   EXPECT_DOUBLE_EQ(value_at(r, slow, "power_saving"), 3);
   EXPECT_DOUBLE_EQ(value_at(r, slow, "energy_change"), (1400.0 + 100) * 12 / 17'000 - 1);
 }

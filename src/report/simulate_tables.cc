@@ -42,12 +42,6 @@ const Case* case_at(const Report& report, const std::string& name, Time time) {
   return nullptr;
 }
 
-std::string cost_range(const Report& report, const Case& c) {
-  const std::string low = cell(report, c, "network_cost_low");
-  const std::string high = cell(report, c, "network_cost_high");
-  return low == high ? low : low + " to " + high;
-}
-
 // One line a case: those that no switching time applies to, or all when only one time was tried.
 Table overview(const Report& report, bool all) {
   Table table;
@@ -155,23 +149,39 @@ Table traffic_table(const Report& report) {
   return table;
 }
 
-Table network_table(const Report& report) {
+std::string cost_range(const NetworkCost& n) {
+  const std::string low = human(n.low.amount, "USD");
+  const std::string high = human(n.high.amount, "USD");
+  return low == high ? "" : low + " to " + high;
+}
+
+std::string times(double of, double by) { return by > 0 ? human(of / by, "times") : "-"; }
+
+// The network that the ratios are against: the baseline's, by its cost and power.
+const NetworkCost* baseline_network(const Report& report, const std::vector<NetworkCost>& networks) {
+  const Case* base = find_case(report, report.baseline);
+  for (const NetworkCost& n : networks) {
+    if (base != nullptr && n.shortfall.empty() && (n.key == base->name)) return &n;
+  }
+  return nullptr;
+}
+
+Table network_table(const Report& report, const std::vector<NetworkCost>& networks) {
   Table table;
   table.title = "Scale-out network";
-  table.columns = {{"", false}, {"cost"}, {"times cheaper"}, {"power"}, {"times less"}, {"of GPU power"}};
-  bool photonic_shown = false;
-  for (const Case& c : report.cases) {
-    const bool photonic = c.kind == "photonic";
-    const auto power = value_of(report, c, "network_power");
-    if (!power || (photonic && photonic_shown)) continue;
-    photonic_shown = photonic_shown || photonic;
-    const auto gpus = value_of(report, c, "gpu_power_total");
-    const std::optional<double> share = gpus && *gpus > 0 ? std::optional(*power / *gpus) : std::nullopt;
-    table.rows.push_back({photonic ? "photonic rails" : c.id, cost_range(report, c), cell(report, c, "cost_saving"),
-                          cell(report, c, "network_power"), cell(report, c, "power_saving"), human(share, "ratio")});
+  table.columns = {{"", false}, {"cost"}, {"range"}, {"times cheaper"}, {"power"}, {"times less"}};
+  const NetworkCost* base = baseline_network(report, networks);
+  for (const NetworkCost& n : networks) {
+    if (!n.shortfall.empty()) {
+      table.notes.push_back(fmt::format("{}: {}", n.title, n.shortfall));
+      continue;
+    }
+    table.rows.push_back({n.title, human(n.base.amount, "USD"), cost_range(n),
+                          base == nullptr ? "-" : times(base->base.amount, n.base.amount), human(n.power.watts, "W"),
+                          base == nullptr ? "-" : times(base->power.watts, n.power.watts)});
   }
-  table.notes = {"cheaper and less: than the baseline, at the middle of each range; `photonrail cost` has the bill of "
-                 "materials"};
+  if (base != nullptr) table.notes.insert(table.notes.begin(), fmt::format("cheaper and less: than {}", base->title));
+  table.notes.push_back("`photonrail cost` has the bills of materials and what moves the ratios");
   return table;
 }
 
@@ -188,14 +198,14 @@ void add_matrices(const Report& report, std::vector<Table>& tables) {
 
 }  // namespace
 
-std::vector<Table> simulate_tables(const Report& report) {
+std::vector<Table> simulate_tables(const Report& report, const std::vector<NetworkCost>& networks) {
   const bool sweep = times_of(report).size() > 1;
   std::vector<Table> tables{overview(report, !sweep)};
   if (sweep) add_matrices(report, tables);
   if (!sweep) tables.push_back(switching_table(report));
   tables.push_back(windows_table(report));
   tables.push_back(traffic_table(report));
-  tables.push_back(network_table(report));
+  tables.push_back(network_table(report, networks));
   tables.push_back(refusals(report));
   std::erase_if(tables, [](const Table& t) { return t.rows.empty(); });
   return tables;

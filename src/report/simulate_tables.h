@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "report/report.h"
+#include "report/simulate_report.h"
 
 namespace photonrail::report {
 
-std::vector<Table> simulate_tables(const Report& report);
+std::vector<Table> simulate_tables(const Report& report, const std::vector<NetworkCost>& networks);
 std::string simulate_reading(const Report& report);
 
 }  // namespace photonrail::report
