@@ -95,7 +95,8 @@ class Simulator {
     Nanoseconds first_sent = 0;
     const RingPlan* plan = nullptr;
     RingShape shape;
-    std::vector<std::uint32_t> order;  // members in the order of their first messages
+    std::size_t last_send = 0;         // while unfolding: the latest send before now, plan->sent.size() when none
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> order;  // (join, member) in the order of first messages
   };
   struct Transfer {
     std::uint32_t from = 0, to = 0;
@@ -158,11 +159,11 @@ class Simulator {
   void join(std::uint32_t member);
   void on_ring_resume(std::uint32_t member, std::uint32_t epoch);
   void unfold_all();
-  void unfold(std::uint32_t group);
-  void unfold_first_sends(std::uint32_t group);
-  void unfold_sender(std::uint32_t group, std::uint32_t member, std::size_t send);
-  void unfold_receiver(std::uint32_t group, std::uint32_t member, std::size_t send);
-  void unfold_next_step(std::uint32_t group, std::uint32_t member, std::size_t send);
+  void find_last_send(Group& group) const;
+  void unfold_first_send(std::uint32_t member);
+  void unfold_sender(const Group& group, std::uint32_t member);
+  void unfold_receiver(const Group& group, std::uint32_t member);
+  void unfold_next_step(const Group& group, std::uint32_t member);
   std::uint32_t turned(std::uint32_t member, std::uint32_t turns) const;
   const RingPlan& plan_for(double rate, const RingShape& shape);
 
@@ -181,6 +182,7 @@ class Simulator {
   std::vector<std::uint8_t> pipeline_flags_;     // per stage
   std::int64_t in_flight_ = 0;
   std::vector<std::uint32_t> computed_groups_;
+  std::uint64_t joins_ = 0;
   std::vector<std::tuple<double, RingShape, std::unique_ptr<RingPlan>>> plans_;
   std::vector<std::vector<Nanoseconds>> node_starts_;
   std::size_t unfinished_ranks_ = 0;

@@ -84,7 +84,7 @@ void Simulator::join(std::uint32_t member) {
   ring.computed = true;
   ring.awaits_message = false;
   members_[member].resumed = false;
-  group.order.push_back(member);
+  group.order.emplace_back(joins_++, member);
   queue_.push(group.first_sent + group.plan->sent.back(),
               {EventKind::ring_resume, turned(member, group.plan->turns.back()), group.epoch});
 }
@@ -108,58 +108,72 @@ void Simulator::on_ring_resume(std::uint32_t member, std::uint32_t epoch) {
   std::erase(computed_groups_, index);
 }
 
-void Simulator::unfold_all() {
-  for (const std::uint32_t group : computed_groups_) unfold(group);
-  computed_groups_.clear();
+void Simulator::find_last_send(Group& group) const {
+  const std::vector<Nanoseconds>& sent = group.plan->sent;
+  const auto coming = std::lower_bound(sent.begin(), sent.end(), queue_.now() - group.first_sent);
+  group.last_send = coming == sent.begin() ? sent.size() : static_cast<std::size_t>(coming - sent.begin()) - 1;
 }
 
-void Simulator::unfold(std::uint32_t index) {
-  Group& group = groups_[index];
-  group.computed = false;
-  const std::vector<Nanoseconds>& sent = group.plan->sent;
-  const auto passed = std::lower_bound(sent.begin(), sent.end(), queue_.now() - group.first_sent);
-  if (passed == sent.begin()) {
-    unfold_first_sends(index);
-    return;
+// Members of all groups in the order of their latest messages: so the events of one instant keep their order.
+void Simulator::unfold_all() {
+  struct Entry {
+    Nanoseconds last_sent;
+    std::uint64_t join;
+    std::uint32_t group;
+    std::uint32_t member;
+    auto operator<=>(const Entry&) const = default;
+  };
+  std::vector<Entry> entries;
+  for (const std::uint32_t index : computed_groups_) {
+    Group& group = groups_[index];
+    group.computed = false;
+    find_last_send(group);
+    const bool none = group.last_send == group.plan->sent.size();
+    const Nanoseconds last_sent = none ? queue_.now() : group.first_sent + group.plan->sent[group.last_send];
+    const std::uint32_t turns = none ? 0 : group.plan->turns[group.last_send];
+    for (const auto& [join, member] : group.order) entries.push_back({last_sent, join, index, turned(member, turns)});
   }
-  const auto send = static_cast<std::size_t>(passed - sent.begin()) - 1;
-  for (const std::uint32_t first : group.order) {
-    const std::uint32_t member = turned(first, group.plan->turns[send]);
-    if (!members_[member].resumed) unfold_sender(index, member, send);
+  computed_groups_.clear();
+  std::sort(entries.begin(), entries.end());
+  for (const Entry& entry : entries) {
+    const Group& group = groups_[entry.group];
+    if (group.last_send == group.plan->sent.size()) {
+      unfold_first_send(entry.member);
+    } else if (!members_[entry.member].resumed) {
+      unfold_sender(group, entry.member);
+    }
   }
-  for (const std::uint32_t first : group.order) {
-    const std::uint32_t member = members_[turned(first, group.plan->turns[send])].next;
-    if (!members_[member].resumed) unfold_receiver(index, member, send);
+  for (const Entry& entry : entries) {
+    const Group& group = groups_[entry.group];
+    const std::uint32_t receiver = members_[entry.member].next;
+    if (group.last_send != group.plan->sent.size() && !members_[receiver].resumed) unfold_receiver(group, receiver);
   }
 }
 
 // The request comes in the very instant of the first messages: those that were taken over leave now.
-void Simulator::unfold_first_sends(std::uint32_t index) {
-  for (const std::uint32_t member : groups_[index].order) {
-    Ring& ring = ranks_[machine_.members[member].rank].ring;
-    ring.computed = false;
-    ring.awaits_message = true;
-    network_.transmit(members_[member].link,
-                      {ring.shape.message, EventKind::ring_arrival, false, members_[member].next});
-  }
+void Simulator::unfold_first_send(std::uint32_t member) {
+  Ring& ring = ranks_[machine_.members[member].rank].ring;
+  ring.computed = false;
+  ring.awaits_message = true;
+  network_.transmit(members_[member].link,
+                    {ring.shape.message, EventKind::ring_arrival, false, members_[member].next});
 }
 
-void Simulator::unfold_sender(std::uint32_t index, std::uint32_t member, std::size_t send) {
-  const Group& group = groups_[index];
-  network_.count_bytes(members_[member].link, static_cast<std::int64_t>(send + 1) * group.shape.message);
-  const Nanoseconds free_at = group.first_sent + group.plan->sent[send] + group.plan->timing.hold;
+void Simulator::unfold_sender(const Group& group, std::uint32_t member) {
+  const auto sends = static_cast<std::int64_t>(group.last_send + 1);
+  network_.count_bytes(members_[member].link, sends * group.shape.message);
+  const Nanoseconds free_at = group.first_sent + group.plan->sent[group.last_send] + group.plan->timing.hold;
   if (free_at >= queue_.now()) network_.restore_busy(members_[member].link, free_at);
 }
 
-void Simulator::unfold_receiver(std::uint32_t index, std::uint32_t member, std::size_t send) {
-  const Group& group = groups_[index];
+void Simulator::unfold_receiver(const Group& group, std::uint32_t member) {
   const std::uint32_t rank = machine_.members[member].rank;
   Ring& ring = ranks_[rank].ring;
   ring.computed = false;
-  ring.chunk = static_cast<std::uint32_t>(send) / group.shape.steps;
-  ring.step = static_cast<std::uint32_t>(send) % group.shape.steps;
+  ring.chunk = static_cast<std::uint32_t>(group.last_send) / group.shape.steps;
+  ring.step = static_cast<std::uint32_t>(group.last_send) % group.shape.steps;
   const Nanoseconds now = queue_.now();
-  const Nanoseconds arrival = group.first_sent + group.plan->sent[send] + group.plan->timing.travel;
+  const Nanoseconds arrival = group.first_sent + group.plan->sent[group.last_send] + group.plan->timing.travel;
   if (arrival >= now) {
     ring.awaits_message = true;
     queue_.push(arrival, {EventKind::ring_arrival, member, 0});
@@ -175,13 +189,12 @@ void Simulator::unfold_receiver(std::uint32_t index, std::uint32_t member, std::
     ring.reduced = true;
     register_job(rank, reduced - now, Job::message_ready, 0);
   } else {
-    unfold_next_step(index, member, send);
+    unfold_next_step(group, member);
   }
 }
 
-// The member is past the receipt of `send`: a new chunk is about to start, or its next message waits for the link.
-void Simulator::unfold_next_step(std::uint32_t index, std::uint32_t member, std::size_t send) {
-  const Group& group = groups_[index];
+// The member is past its latest receipt: a new chunk is about to start, or its next message waits for the link.
+void Simulator::unfold_next_step(const Group& group, std::uint32_t member) {
   const std::uint32_t rank = machine_.members[member].rank;
   Ring& ring = ranks_[rank].ring;
   ring.reduced = true;
@@ -189,7 +202,7 @@ void Simulator::unfold_next_step(std::uint32_t index, std::uint32_t member, std:
     ++ring.chunk;
     ring.step = 0;
   }
-  const Nanoseconds ready = group.first_sent + group.plan->ready[send];
+  const Nanoseconds ready = group.first_sent + group.plan->ready[group.last_send];
   if (ready >= queue_.now()) {
     register_job(rank, ready - queue_.now(), Job::message_ready, 0);
     return;
