@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "workload/task_graph_totals.h"
 #include "workload/training_replay.h"
@@ -119,26 +121,42 @@ TEST(Training, OneDataRankHasNoDataTraffic) {
   }
 }
 
-// The all-gather of a layer must be issued while the layer before it computes, not after it.
+// The gather of layer 2 is issued when the bucket before it in the order of computation starts: layer 1 forward, layer 3
+// backward. What it waits for is then the last computation before that start. Stage 0 runs F0 F1 B0 F2 B1 B2.
 TEST(Training, ParametersAreGatheredOneBucketAhead) {
   TrainingJob job = small_job();
   job.training.sharding = Sharding::zero3;
   const TaskGraph graph = generate(job);
   const model::Program& program = graph.programs[0];
-  std::int64_t gathers = 0;
+  std::vector<std::string> waits_for;
   for (model::TaskIndex i = 0; i < program.tasks.size(); ++i) {
     if (graph.names[program.tasks[i].name] != "layer 2 gather parameters") continue;
-    ++gathers;
     ASSERT_EQ(program.needs(i).size(), 1U);
-    const std::string& last = graph.names[program.tasks[program.needs(i)[0]].name];
-    // Forward: layer 1 may now compute. Backward: layer 3 may.
-    const bool forward = last == "layer 0 feed-forward forward";
-    const bool backward = last == "embedding forward" || last.find("layer 3") == 0 || last.find("backward") != std::string::npos;
-    EXPECT_TRUE(forward || backward) << last;
-    EXPECT_NE(last, "layer 1 feed-forward forward");
-    EXPECT_NE(last, "layer 3 attention backward");
+    waits_for.push_back(graph.names[program.tasks[program.needs(i)[0]].name]);
   }
-  EXPECT_EQ(gathers, 2 * kMicrobatches);
+  const std::vector<std::string> expected = {"layer 0 feed-forward forward", "layer 0 feed-forward forward",
+                                             "layer 3 feed-forward forward", "layer 0 feed-forward forward",
+                                             "layer 3 feed-forward forward", "embedding backward"};
+  EXPECT_EQ(waits_for, expected);
+}
+
+// A computation must not start before its own parameters are there.
+TEST(Training, ComputationWaitsForItsParameters) {
+  TrainingJob job = small_job();
+  job.training.sharding = Sharding::zero3;
+  const TaskGraph graph = generate(job);
+  for (const model::Program& program : graph.programs) {
+    for (model::TaskIndex i = 0; i < program.tasks.size(); ++i) {
+      const std::string& name = graph.names[program.tasks[i].name];
+      if (program.tasks[i].kind != TaskKind::compute || name == "optimizer") continue;
+      const std::string bucket = name.substr(0, name.find(' ', name.find("layer") == 0 ? 6 : 0));
+      const auto needs = program.needs(i);
+      const auto is_gather = [&](model::TaskIndex need) {
+        return graph.names[program.tasks[need].name] == bucket + " gather parameters";
+      };
+      EXPECT_TRUE(std::any_of(needs.begin(), needs.end(), is_gather)) << name;
+    }
+  }
 }
 
 // -- tensor parallelism ------------------------------------------------------------------------------------------------
@@ -156,6 +174,28 @@ TEST(Training, TensorBytesWithSequenceParallelism) {
   // Groups of 2 send each half-ring payload once: 4 groups a stage.
   EXPECT_EQ(totals.wire_of(Dimension::tensor).count,
             4 * ((75 + 51 + 78 + 51) * kActivation + 2 * (8 * 64 * 2 + 9 * 64 * 2 + 3 * 64 * 12)));
+}
+
+// Names of what the tasks called `name` of a program wait for.
+std::vector<std::string> needs_of(const TaskGraph& graph, const model::Program& program, const std::string& name) {
+  std::vector<std::string> names;
+  for (model::TaskIndex i = 0; i < program.tasks.size(); ++i) {
+    if (graph.names[program.tasks[i].name] != name) continue;
+    for (const model::TaskIndex need : program.needs(i)) names.push_back(graph.names[program.tasks[need].name]);
+  }
+  return names;
+}
+
+// The saved input of a block is gathered while the block before it computes, so it must not wait for that computation:
+// that of the attention of layer 5 waits for what the feed-forward of layer 5 waits for, and that of the feed-forward
+// of layer 5 for what the attention of layer 6 waits for.
+TEST(Training, SavedInputsAreGatheredOneBlockAhead) {
+  TrainingJob job = small_job();
+  job.training.microbatches = 1;
+  const TaskGraph graph = generate(job);
+  EXPECT_EQ(needs_of(graph, graph.programs[1], "layer 5 gather saved input"),
+            (std::vector<std::string>{"layer 6 feed-forward backward", "layer 6 gather output gradient",
+                                      "layer 6 attention backward", "layer 5 gather output gradient"}));
 }
 
 TEST(Training, TensorBytesWithoutSequenceParallelism) {
@@ -331,6 +371,17 @@ TEST(Training, LastReductionIsIssuedBeforeTheLastGradientIsSent) {
     if (tasks[i].kind == TaskKind::send) send = i;
   }
   EXPECT_LT(replay.issued(rank, reduction), replay.issued(rank, send));
+}
+
+// A send waits for the collective that completes its payload and for nothing else, and no computation waits for it.
+TEST(Training, SendsWaitForTheirPayloadAndHoldUpNothing) {
+  const TaskGraph graph = generate(small_job());
+  EXPECT_EQ(needs_of(graph, graph.programs[0], "send activations"), std::vector<std::string>(3, "layer 3 sum output"));
+  EXPECT_EQ(needs_of(graph, graph.programs[1], "send gradients"),
+            std::vector<std::string>(3, "layer 4 sum input gradient"));
+  for (const model::Program& program : graph.programs) {
+    for (const model::TaskIndex need : program.dependencies) EXPECT_NE(program.tasks[need].kind, TaskKind::send);
+  }
 }
 
 TEST(Training, WithoutOverlapReductionsWaitForTheWholeBackwardPass) {
