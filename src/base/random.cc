@@ -8,18 +8,6 @@
 namespace photonrail {
 namespace {
 
-// One Philox4x32 block: ten rounds over a 128-bit counter.
-std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> c, std::array<std::uint32_t, 2> k) {
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t p0 = 0xD2511F53ULL * c[0];
-    const std::uint64_t p1 = 0xCD9E8D57ULL * c[2];
-    c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<std::uint32_t>(p1),
-         static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<std::uint32_t>(p0)};
-    k = {k[0] + 0x9E3779B9U, k[1] + 0xBB67AE85U};
-  }
-  return c;
-}
-
 // Lower half of Acklam's rational approximation to the inverse normal distribution, p in (0, 0.5].
 double inverse_normal_lower(double p) {
   if (p < 0.02425) {
@@ -39,6 +27,17 @@ double inverse_normal_lower(double p) {
 
 }  // namespace
 
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c, std::array<std::uint32_t, 2> k) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t p0 = 0xD2511F53ULL * c[0];
+    const std::uint64_t p1 = 0xCD9E8D57ULL * c[2];
+    c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<std::uint32_t>(p1),
+         static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<std::uint32_t>(p0)};
+    k = {k[0] + 0x9E3779B9U, k[1] + 0xBB67AE85U};
+  }
+  return c;
+}
+
 RandomStream::RandomStream(std::uint64_t seed, std::string_view name, std::uint64_t id) {
   Digest digest;
   digest.add(seed);
@@ -48,7 +47,7 @@ RandomStream::RandomStream(std::uint64_t seed, std::string_view name, std::uint6
 }
 
 void RandomStream::refill() {
-  const auto out = philox({static_cast<std::uint32_t>(counter_), static_cast<std::uint32_t>(counter_ >> 32), 0, 0}, key_);
+  const auto out = philox4x32({static_cast<std::uint32_t>(counter_), static_cast<std::uint32_t>(counter_ >> 32), 0, 0}, key_);
   ++counter_;
   block_ = {out[0] | (static_cast<std::uint64_t>(out[1]) << 32), out[2] | (static_cast<std::uint64_t>(out[3]) << 32)};
   used_ = 0;

@@ -10,6 +10,10 @@
 
 namespace photonrail {
 
+// One Philox4x32-10 block: four words from a 128-bit counter and a 64-bit key, as published.
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
+
+// Not thread-safe; streams are cheap, so give each user its own.
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, std::string_view name, std::uint64_t id = 0);

@@ -12,7 +12,7 @@ namespace photonrail {
 namespace {
 
 constexpr std::size_t kTextLimit = 64;  // longest quantity text that is looked at
-constexpr int kDigitsMax = 19;          // enough for every 64-bit integer and every double
+constexpr int kDigitsMax = 24;          // enough for every 64-bit number of bits as bytes, and for every double
 
 // One unit: a value of `n` units is n * factor * 10^exponent base units.
 struct Unit {
@@ -98,7 +98,7 @@ std::optional<Decimal> take_decimal(std::string_view& text) {
   Decimal decimal;
   const bool negative = !rest.empty() && rest[0] == '-';
   if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
-  int digits = 0, significant = 0;
+  int digits = 0, significant = 0, zeros = 0;  // zeros: not yet in the mantissa, so that trailing ones cost nothing
   bool in_fraction = false;
   for (; !rest.empty() && (is_digit(rest[0]) || (rest[0] == '.' && !in_fraction)); rest.remove_prefix(1)) {
     if (rest[0] == '.') {
@@ -106,11 +106,17 @@ std::optional<Decimal> take_decimal(std::string_view& text) {
       continue;
     }
     ++digits;
-    if (decimal.mantissa != 0 || rest[0] != '0') ++significant;
-    if (significant > kDigitsMax) return std::nullopt;
-    decimal.mantissa = decimal.mantissa * 10 + (rest[0] - '0');
     if (in_fraction) --decimal.exponent;
+    ++zeros;
+    if (rest[0] == '0') continue;
+    if (significant > 0) significant += zeros;
+    else significant = 1;
+    if (significant > kDigitsMax) return std::nullopt;
+    for (; zeros > 0 && decimal.mantissa != 0; --zeros) decimal.mantissa *= 10;
+    zeros = 0;
+    decimal.mantissa += rest[0] - '0';
   }
+  decimal.exponent += zeros;
   if (digits == 0) return std::nullopt;
   if (starts_exponent(rest)) {
     rest.remove_prefix(rest[1] == '+' ? 2 : 1);
@@ -174,7 +180,7 @@ Result<Measure> parse_measure(Quantity quantity, std::string_view whole, bool pl
   std::string_view rest = trim(whole);
   const std::optional<Decimal> decimal = take_decimal(rest);
   if (!decimal) {
-    return fail(ErrorCode::invalid_input, fmt::format("\"{}\" is not {}; write a number of at most 19 digits and a unit, "
+    return fail(ErrorCode::invalid_input, fmt::format("\"{}\" is not {}; write a number of at most 24 digits and a unit, "
                                                       "such as \"{}\"", whole, wanted.name, wanted.example));
   }
   const std::string_view name = trim(rest);
@@ -190,7 +196,7 @@ Result<Measure> parse_measure(Quantity quantity, std::string_view whole, bool pl
 
 // decimal * factor * 10^exponent as an integer; nothing and a reason when it is not one of 64 bits.
 Result<std::int64_t> exact_integer(const Measure& m, std::string_view text, const char* finest) {
-  // The mantissa has at most 64 bits and a factor at most 44 bits, so this fits.
+  // The mantissa has at most 80 bits and a factor at most 43 bits, so this fits.
   Int128 value = m.decimal.mantissa * m.unit->factor;
   int exponent = m.decimal.exponent + m.unit->exponent;
   for (; exponent < 0 && value != 0; ++exponent) {
