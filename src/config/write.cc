@@ -29,13 +29,18 @@ std::string plain_text(TableValue& table, Notation notation) {
   return inline_text(*fields.plain()->value, notation);
 }
 
+// Members that equal their default are left out.
 std::string table_text(TableValue& table, Notation notation) {
   if (std::string plain = plain_text(table, notation); !plain.empty()) return plain;
   std::string out;
   Fields fields = table.fields();
-  for (Fields::Field& field : fields.all()) {
+  const std::unique_ptr<TableValue> fresh = table.fresh();
+  Fields defaults = fresh->fields();
+  for (std::size_t i = 0; i < fields.all().size(); ++i) {
+    Fields::Field& field = fields.all()[i];
     const std::string text = inline_text(*field.value, notation);
-    if (text.empty()) continue;
+    const bool is_default = text == inline_text(*defaults.all()[i].value, notation);
+    if (text.empty() || (is_default && !field.meta.required)) continue;
     out += out.empty() ? "{" : ", ";
     if (notation == Notation::toml && out == "{") out += ' ';
     out += notation == Notation::toml ? fmt::format("{} = {}", key_text(field.name), text)

@@ -59,6 +59,13 @@ std::span<const EnumName<Policy>> names_of(Policy) {
   return kNames;
 }
 
+std::span<const EnumName<Admission>> names_of(Admission) {
+  static constexpr EnumName<Admission> kNames[] = {
+      {Admission::gang, "gang", "all members at once, when all have announced"},
+      {Admission::naive_lock, "naive_lock", "each rank locks its ports; deadlocks where phases overlap, kept to show that"}};
+  return kNames;
+}
+
 std::span<const EnumName<Fabric>> names_of(Fabric) {
   static constexpr EnumName<Fabric> kNames[] = {{Fabric::rail_optimised, "rail_optimised", "leaves per rail, joined by spines"},
                                                 {Fabric::fat_tree, "fat_tree", "Clos over servers"},
@@ -93,12 +100,12 @@ void describe(Fields& f, TransformerModel& m) {
   f("hidden", m.hidden, {.doc = "Width of the residual stream. 0: from the catalog.", .min = 0, .max = 1 << 20});
   f("feed_forward", m.feed_forward, {.doc = "Inner width of the MLP. 0: from the catalog.", .min = 0, .max = 1 << 22});
   f("feed_forward_matrices", m.feed_forward_matrices,
-    {.doc = "Matrices of the MLP: 3 when gated (SwiGLU), 2 when plain.", .min = 2, .max = 3});
+    {.doc = "Matrices of the MLP: 3 when gated (SwiGLU), 2 when plain. 0: from the catalog, else 3.", .min = 0, .max = 3});
   f("heads", m.heads, {.doc = "Attention (query) heads. 0: from the catalog.", .min = 0, .max = 1 << 16});
   f("kv_heads", m.kv_heads, {.doc = "Key and value heads. 0: from the catalog, else as many as heads.", .min = 0, .max = 1 << 16});
   f("head_size", m.head_size, {.doc = "Width of one head. 0: from the catalog, else hidden / heads.", .min = 0, .max = 1 << 16});
   f("vocabulary", m.vocabulary, {.doc = "Tokens in the vocabulary. 0: from the catalog.", .min = 0, .max = 1 << 24});
-  f("tied_embeddings", m.tied_embeddings, {.doc = "Whether input and output embedding share their weights."});
+  f("tied_embeddings", m.tied_embeddings, {.doc = "Input and output embedding share their weights; also where the catalog says so."});
 }
 
 void describe(Fields& f, Training& t) {
@@ -159,6 +166,7 @@ void describe(Fields& f, Switching& s) {
 
 void describe(Fields& f, Control& c) {
   f("policies", c.policies, {.doc = "Photonic policies to run.", .items_max = 16});
+  f("admission", c.admission, {.doc = "Which operations may start."});
 }
 
 void describe(Fields& f, Electrical& e) {
@@ -185,6 +193,12 @@ void describe(Fields& f, Workload& w) {
   f("trace", w.trace,
     {.doc = "Directory or archive of execution traces, relative to this file; empty: generate a step from [model], "
             "[training], [parallelism]."});
+  f("group_file", w.group_file,
+    {.doc = "Communicator groups of the trace, relative to this file; empty: the file beside the traces."});
+  f("bytes_per_unit", w.bytes_per_unit,
+    {.doc = "Bytes in one unit of comm_size and tensor_size: 2 where the trace counts bf16 elements.", .max = 64, .above = 0});
+  f("multiply_accumulates", w.multiply_accumulates,
+    {.doc = "num_ops counts multiply-accumulates, two operations each, as the STAGE generator does."});
 }
 
 void describe(Fields& f, Scenario& s) {
