@@ -55,7 +55,7 @@ TEST(Collective, WorkedByHand) {
 }
 
 TEST(Collective, RankSharesCoverTheGroupWithoutExcess) {
-  rc::check("n times the busiest rank is the group's total, up to rounding", [] {
+  EXPECT_TRUE(rc::check("n times the busiest rank is the group's total, up to rounding", [] {
     const auto n = *rc::gen::inRange<std::int64_t>(1, 5000);
     const auto payload = *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 40);
     const auto kind = *rc::gen::element(Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
@@ -64,7 +64,7 @@ TEST(Collective, RankSharesCoverTheGroupWithoutExcess) {
     const Int128 shares = static_cast<Int128>(ring_bytes_of_rank(kind, {payload}, n).count) * n;
     RC_ASSERT(shares >= total);
     RC_ASSERT(shares < total + n);
-  });
+  }));
 }
 
 }  // namespace

@@ -136,8 +136,8 @@ class Costs {
  public:
   explicit Costs(const TrainingJob& job) : published_(job.conventions == Conventions::opus_published), gpu_(job.gpu) {
     shape_ = microbatch_shape(job);
+    if (published_ || !job.quadratic_attention) shape_.sequence = 0;
     if (!published_) return;
-    shape_.sequence = 0;  // no quadratic term
     gpu_.peak.flops_per_second *= 2;
   }
   template <class Function, class... More>

@@ -51,6 +51,7 @@ struct TrainingJob {
   model::Parallelism parallelism;
   operators::GpuRates gpu;
   Conventions conventions = Conventions::physical;
+  bool quadratic_attention = true;  // false: scores and values cost no operations, to compare with traces like that
 };
 
 // The job of a scenario whose model fields are complete, on GPUs with these rates.

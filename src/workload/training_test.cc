@@ -396,6 +396,26 @@ TEST(Training, WithoutOverlapReductionsWaitForTheWholeBackwardPass) {
   }
 }
 
+// The last stage starts the backward pass of a micro-batch from its own loss.
+TEST(Training, BackwardStartsFromTheLoss) {
+  const TaskGraph graph = generate(small_job());
+  const auto needs = needs_of(graph, graph.programs[1], "head backward");
+  EXPECT_EQ(std::count(needs.begin(), needs.end(), "head sum loss"), kMicrobatches);
+}
+
+// Recomputation starts when the gradient has arrived and gives back to the gradient: the gather of the output gradient
+// waits for the gradient of the layer above, not for the recomputed output.
+TEST(Training, RecomputationLeavesTheGradientInPlace) {
+  TrainingJob job = small_job();
+  job.training.microbatches = 1;
+  job.training.recompute = Recompute::full;
+  const TaskGraph graph = generate(job);
+  const auto needs = needs_of(graph, graph.programs[1], "layer 6 gather output gradient");
+  const std::vector<std::string> expected = {"layer 7 sum input gradient", "layer 6 feed-forward recompute",
+                                             "layer 6 feed-forward backward", "layer 6 sum input gradient"};
+  EXPECT_EQ(needs, expected);
+}
+
 // -- refusals ----------------------------------------------------------------------------------------------------------
 
 void expect_refused(const TrainingJob& job, const char* part) {
@@ -453,7 +473,7 @@ TrainingJob any_job() {
 }
 
 TEST(Training, EveryJobPassesTheCheckRunsToItsEndAndConservesBytes) {
-  rc::check("generated steps are sound", [] {
+  EXPECT_TRUE(rc::check("generated steps are sound", [] {
     const TrainingJob job = any_job();
     const auto graph = generate_training_step(job);
     RC_ASSERT(graph.has_value());
@@ -472,12 +492,12 @@ TEST(Training, EveryJobPassesTheCheckRunsToItsEndAndConservesBytes) {
     RC_ASSERT(sends == receives);
     RC_ASSERT(sends == 2 * job.training.microbatches * (p.pipeline - 1) * p.data * p.tensor);
     RC_ASSERT(totals.flops >= model_flops(job) * (1 - 1e-12));
-  });
+  }));
 }
 
 // Computations of a rank form one chain, so that their order is the schedule and nothing else.
 TEST(Training, EveryComputationFollowsTheOneBefore) {
-  rc::check("the chain of computations is explicit", [] {
+  EXPECT_TRUE(rc::check("the chain of computations is explicit", [] {
     const auto graph = generate_training_step(any_job());
     RC_ASSERT(graph.has_value());
     for (const model::Program& program : graph->programs) {
@@ -489,7 +509,7 @@ TEST(Training, EveryComputationFollowsTheOneBefore) {
         last = i;
       }
     }
-  });
+  }));
 }
 
 }  // namespace
