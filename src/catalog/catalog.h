@@ -127,6 +127,7 @@ struct Ocs {
   std::string technology;
   Figure<std::int64_t> duplex_ports; // N of N x N: pairs of one input and one output fibre
   bool bidirectional = false;        // light may pass a path both ways, as circulators need
+  bool for_sale = true;
   Figure<Time> dark;                 // no light on a changed path
   Figure<Time> settle;               // from first light to stable power
   Figure<Loss> loss;                 // through the switch

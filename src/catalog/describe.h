@@ -103,6 +103,7 @@ void list_fields(V& visit, Ocs& entry) {
   visit("technology", entry.technology, "What moves the light.");
   visit("duplex_ports", entry.duplex_ports, "Pairs of one input and one output fibre.");
   visit("bidirectional", entry.bidirectional, "Light may pass a path both ways.");
+  visit("for_sale", entry.for_sale, "Can be bought: not a prototype, an assumption, or in-house.");
   visit("dark", entry.dark, "No light on a changed path.");
   visit("settle", entry.settle, "From first light to stable power.");
   visit("loss", entry.loss, "Through the switch.");
