@@ -53,32 +53,15 @@ Result<sim::SwitchTerms> switch_terms(const model::Switching& s, const catalog::
   return terms;
 }
 
-Result<fabric::PortSplit> static_split(const Study& study, model::Policy policy) {
-  PR_ASSIGN(auto shapes, fabric::rail_shapes(study.graph, study.layout));
-  const std::vector<double> traffic = traffic_by_dimension(study.graph);
-  for (fabric::RailShape& shape : shapes) {
-    const double bytes = traffic[static_cast<std::size_t>(shape.dimension)];
-    shape.weight = policy == model::Policy::static_sqrt ? std::sqrt(bytes) : bytes;
-  }
-  return fabric::split_ports(shapes, study.scenario.rail.ports);
-}
-
 }  // namespace
 
-std::vector<double> traffic_by_dimension(const model::TaskGraph& graph) {
-  std::vector<double> traffic(fabric::kDimensions, 0.0);
-  for (model::Rank rank = 0; rank < graph.ranks(); ++rank) {
-    for (const model::Task& task : graph.program(rank).tasks) {
-      double bytes = static_cast<double>(task.bytes.count);
-      if (task.kind == model::TaskKind::collective) {
-        bytes *= fabric::ring_bytes(task.collective, graph.groups[graph.slot(rank, task.slot)].members.size());
-      } else if (task.kind != model::TaskKind::send) {
-        continue;
-      }
-      traffic[static_cast<std::size_t>(task.dimension)] += bytes / static_cast<double>(graph.ranks());
-    }
+Result<fabric::PortSplit> static_split(const model::TaskGraph& graph, const fabric::Layout& layout, std::int64_t ports,
+                                       model::Policy policy) {
+  PR_ASSIGN(auto shapes, fabric::rail_shapes(graph, layout));
+  if (policy == model::Policy::static_sqrt) {
+    for (fabric::RailShape& shape : shapes) shape.weight = std::sqrt(shape.weight);
   }
-  return traffic;
+  return fabric::split_ports(shapes, ports);
 }
 
 Result<model::RunResult> run_photonic(const Study& study, const catalog::Catalog& catalog, const Case& spec,
@@ -86,7 +69,7 @@ Result<model::RunResult> run_photonic(const Study& study, const catalog::Catalog
   const model::Policy policy = *spec.policy;
   fabric::PhotonicOptions options = fabric::photonic_options(study.scenario);
   if (is_static(policy)) {
-    PR_ASSIGN(auto split, static_split(study, policy));
+    PR_ASSIGN(auto split, static_split(study.graph, study.layout, study.scenario.rail.ports, policy));
     options.split.push_back(std::move(split));
   }
   PR_ASSIGN(const auto fabric, fabric::make_photonic(study.layout, options));

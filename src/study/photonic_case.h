@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "fabric/photonic.h"
 #include "study/study.h"
 
 namespace photonrail::study {
@@ -13,7 +14,9 @@ namespace photonrail::study {
 Result<model::RunResult> run_photonic(const Study& study, const catalog::Catalog& catalog, const Case& spec,
                                       const std::function<void(double)>& progress);
 
-// Bytes per GPU that each dimension puts on its ring or chain, by model::Dimension; what static plans weigh.
-std::vector<double> traffic_by_dimension(const model::TaskGraph& graph);
+// Whole ports of every GPU, split among the dimensions that leave a domain by their traffic or its square root. infeasible, with the shortfall, where there
+// are too few.
+Result<fabric::PortSplit> static_split(const model::TaskGraph& graph, const fabric::Layout& layout, std::int64_t ports,
+                                       model::Policy policy);
 
 }  // namespace photonrail::study

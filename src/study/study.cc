@@ -24,29 +24,6 @@ void fill(T& field, const T& from, const T& unset) {
   if (field == unset) field = from;
 }
 
-// Fields that the scenario leaves at 0 come from the catalog's model.
-Status resolve_model(model::TransformerModel& m, const catalog::Catalog& catalog) {
-  if (m.catalog.empty()) return {};
-  PR_ASSIGN(const catalog::Model entry, catalog.model(m.catalog));
-  if (entry.experts > 0) {
-    return fail(ErrorCode::infeasible,
-                fmt::format("model {} has experts; training steps of dense decoders can be generated, so give a dense "
-                            "model or a trace ([workload] trace)", entry.name));
-  }
-  fill<std::int64_t>(m.layers, entry.layers, 0);
-  fill<std::int64_t>(m.hidden, entry.hidden, 0);
-  if (m.feed_forward == 0) {
-    m.feed_forward = entry.feed_forward;
-    m.feed_forward_matrices = entry.feed_forward_matrices;
-  }
-  fill<std::int64_t>(m.heads, entry.heads, 0);
-  fill<std::int64_t>(m.kv_heads, entry.kv_heads, 0);
-  fill<std::int64_t>(m.head_size, entry.head_size, 0);
-  fill<std::int64_t>(m.vocabulary, entry.vocabulary, 0);
-  m.tied_embeddings = m.tied_embeddings || entry.tied_embeddings;
-  return {};
-}
-
 Result<operators::GpuRates> rates_of(const catalog::Gpu& gpu, const model::Scenario& scenario) {
   const auto& peak = scenario.training.precision == model::Precision::fp32  ? gpu.fp32
                      : scenario.training.precision == model::Precision::fp8 ? gpu.fp8
@@ -113,6 +90,28 @@ Result<model::RunResult> run_electrical(const Study& study, const catalog::Catal
 }
 
 }  // namespace
+
+Status resolve_model(model::TransformerModel& m, const catalog::Catalog& catalog) {
+  if (m.catalog.empty()) return {};
+  PR_ASSIGN(const catalog::Model entry, catalog.model(m.catalog));
+  if (entry.experts > 0) {
+    return fail(ErrorCode::infeasible,
+                fmt::format("model {} has experts; training steps of dense decoders can be generated, so give a dense "
+                            "model or a trace ([workload] trace)", entry.name));
+  }
+  fill<std::int64_t>(m.layers, entry.layers, 0);
+  fill<std::int64_t>(m.hidden, entry.hidden, 0);
+  if (m.feed_forward == 0) {
+    m.feed_forward = entry.feed_forward;
+    m.feed_forward_matrices = entry.feed_forward_matrices;
+  }
+  fill<std::int64_t>(m.heads, entry.heads, 0);
+  fill<std::int64_t>(m.kv_heads, entry.kv_heads, 0);
+  fill<std::int64_t>(m.head_size, entry.head_size, 0);
+  fill<std::int64_t>(m.vocabulary, entry.vocabulary, 0);
+  m.tied_embeddings = m.tied_embeddings || entry.tied_embeddings;
+  return {};
+}
 
 Result<Study> make_study(const model::Scenario& scenario, const catalog::Catalog& catalog, const ReadProgress& read) {
   Study study;

@@ -39,8 +39,10 @@ struct Study {
   fabric::Layout layout;
   model::TaskGraph graph;
   std::vector<std::string> notes;           // what was inferred from traces, one sentence each
-
 };
+
+// Fills the fields that are 0 from the catalog's model, where one is named. Refuses models with experts.
+Status resolve_model(model::TransformerModel& model, const catalog::Catalog& catalog);
 
 // Progress of reading traces: files read so far.
 using ReadProgress = std::function<void(std::size_t files)>;
