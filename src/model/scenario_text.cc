@@ -67,7 +67,8 @@ Result<LoadedScenario> parse_scenario(std::string_view text, std::string_view na
   // Rules between fields would only repeat what single fields already report.
   if (diagnostics.has_errors()) return fail(diagnostics.to_error());
   TransformerModel& model = loaded.scenario.model;
-  if (model.catalog.empty() && model.feed_forward_matrices == 0) model.feed_forward_matrices = TransformerModel{}.feed_forward_matrices;
+  const bool own_model = loaded.scenario.workload.trace.empty() && model.catalog.empty();
+  if (own_model && model.feed_forward_matrices == 0) model.feed_forward_matrices = TransformerModel{}.feed_forward_matrices;
   PR_TRY(check(loaded));
   return loaded;
 }
