@@ -92,7 +92,10 @@ Result<model::RunResult> run_electrical(const Study& study, const catalog::Catal
 }  // namespace
 
 Status resolve_model(model::TransformerModel& m, const catalog::Catalog& catalog) {
-  if (m.catalog.empty()) return {};
+  if (m.catalog.empty()) {
+    fill<std::int64_t>(m.kv_heads, m.heads, 0);
+    return {};
+  }
   PR_ASSIGN(const catalog::Model entry, catalog.model(m.catalog));
   if (entry.experts > 0) {
     return fail(ErrorCode::infeasible,
