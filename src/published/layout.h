@@ -45,9 +45,9 @@ struct Layout {
   bool is_joined(std::uint32_t topology, std::uint32_t stage) const;
 };
 
-// GB/s of the published configuration (GB = 2^30) as bytes per nanosecond, in the order of the original's arithmetic.
-inline double bytes_per_nanosecond(double gigabytes_per_second) {
-  return gigabytes_per_second * static_cast<double>(1 << 30) / 1'000'000'000.0;
+// GB/s as bytes per nanosecond, in the order of the original's arithmetic.
+inline double bytes_per_nanosecond(double gigabytes_per_second, double bytes_per_gigabyte) {
+  return gigabytes_per_second * bytes_per_gigabyte / 1'000'000'000.0;
 }
 
 }  // namespace photonrail::published

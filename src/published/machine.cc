@@ -38,8 +38,9 @@ Result<Nanoseconds> compute_time(const NodeContext& context, const ChakraNode& n
   }
   const double peak = context.config.peak_tflops * 1'000'000'000'000.0;
   const double memory = context.config.local_memory_GBps * 1'000'000'000.0;
-  const auto operations = static_cast<double>(node.num_ops);
-  const double rate = std::min(memory * (operations / static_cast<double>(node.tensor_size)), peak);
+  const double operations = static_cast<double>(node.num_ops) * static_cast<double>(context.config.operations_per_count);
+  const double bytes = static_cast<double>(node.tensor_size) * static_cast<double>(context.config.bytes_per_element);
+  const double rate = std::min(memory * (operations / bytes), peak);
   const double nanoseconds = operations / rate * 1e9;
   if (!(nanoseconds < kMaxComputeNs)) return context.refuse(node, "compute time above 11 days");
   return static_cast<Nanoseconds>(nanoseconds);
@@ -80,9 +81,11 @@ Result<ProgramNode> make_node(const NodeContext& context, const ChakraNode& node
   } else {
     return context.refuse(node, "node type other than compute, send, receive and collective");
   }
+  if (made.size > kMaxBytes) return context.refuse(node, fmt::format("comm_size {} above {}", made.size, kMaxBytes));
+  made.size *= context.config.bytes_per_element;
   const std::int64_t least = made.kind == NodeKind::collective ? context.config.splits : 1;
-  if (made.size < least || made.size > kMaxBytes) {
-    return context.refuse(node, fmt::format("comm_size {}; it must be in {}..{}", made.size, least, kMaxBytes));
+  if (made.size < least) {
+    return context.refuse(node, fmt::format("comm_size {}; it must be at least {}", node.comm_size, least));
   }
   return made;
 }
@@ -160,6 +163,10 @@ Status check_config(const workload::TraceSet& traces, const PublishedConfig& con
   if (!positive(config.scale_out_GBps) || !positive(config.scale_up_GBps) || !positive(config.peak_tflops) ||
       !positive(config.local_memory_GBps)) {
     return bad("rates and peak performance must be above 0 and below 1e9");
+  }
+  if (config.bytes_per_element < 1 || config.bytes_per_element > 16 || config.operations_per_count < 1 ||
+      config.operations_per_count > 16 || !(config.bytes_per_gigabyte >= 1e9 && config.bytes_per_gigabyte < 1.1e9)) {
+    return bad("conventions out of range: 1..16 bytes per element and operations per count, GB of 1e9 or 2^30 bytes");
   }
   if (config.splits < 1 || config.splits > 4096) return bad("splits must be in 1..4096");
   if (!(config.latency_ns >= 0 && config.latency_ns < 1e9) || config.endpoint_delay_ns < 1 ||

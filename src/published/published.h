@@ -6,8 +6,7 @@
 // numbers, not because they are right: the ablations `wake_members` and `link_held_for_twice_latency` and the
 // comparison with Photonrail's own physics say what each costs.
 //
-// Units: nanoseconds, bytes; GB/s of this interface mean 2^30 bytes per second, as in the artifact. Element counts of
-// the traces are taken as bytes and multiply-accumulates as operations, as the artifact does.
+// Units: nanoseconds, bytes; GB/s of links mean 2^30 bytes per second unless the configuration says otherwise.
 // Thread rule: runs share nothing but the TraceSet, which they only read; any number may run at once.
 #pragma once
 
@@ -49,6 +48,12 @@ struct PublishedConfig {
   Mode mode = Mode::static_eps;
   std::optional<ClassRates> split;       // static_ideal: given instead of computed
   double delay_ms = 0;                   // time to switch a link
+
+  // Conventions of the traces. The published ones count an element as a byte, a multiply-accumulate as an operation
+  // and a GB/s of a link as 2^30 bytes per second.
+  std::int64_t bytes_per_element = 1;
+  std::int64_t operations_per_count = 1;
+  double bytes_per_gigabyte = 1073741824.0;
 
   bool wake_members = false;                // true: a vote that completes wakes all members at once (ablation)
   bool link_held_for_twice_latency = true;  // false: the stock simulator's link rule (ablation)

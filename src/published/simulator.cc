@@ -11,8 +11,9 @@ bool is_reconfigurable(const PublishedConfig& config) {
   return config.mode == Mode::on_demand || config.mode == Mode::provisioned;
 }
 
-LinkRates to_link_rates(const ClassRates& rates) {
-  return {bytes_per_nanosecond(rates.tensor), bytes_per_nanosecond(rates.data), bytes_per_nanosecond(rates.pipeline)};
+LinkRates to_link_rates(const ClassRates& rates, double gigabyte) {
+  return {bytes_per_nanosecond(rates.tensor, gigabyte), bytes_per_nanosecond(rates.data, gigabyte),
+          bytes_per_nanosecond(rates.pipeline, gigabyte)};
 }
 
 NetworkRules network_rules(const PublishedConfig& config) {
@@ -24,7 +25,7 @@ NetworkRules network_rules(const PublishedConfig& config) {
 Simulator::Simulator(const Machine& machine, const PublishedConfig& config, const ClassRates& rates,
                      const std::vector<ProvisionEntry>& provision)
     : machine_(machine), config_(config), rates_(rates), reconfigurable_(is_reconfigurable(config)),
-      network_(machine.layout, to_link_rates(rates), network_rules(config), queue_),
+      network_(machine.layout, to_link_rates(rates, config.bytes_per_gigabyte), network_rules(config), queue_),
       ranks_(machine.ranks()), members_(machine.members.size()), groups_(machine.groups.size()),
       pipeline_flags_(machine.layout.pp, 0), unfinished_ranks_(machine.ranks()) {
   for (std::uint32_t r = 0; r < machine.ranks(); ++r) {

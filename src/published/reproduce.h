@@ -1,0 +1,36 @@
+// Published figures of a data folder beside ours, by the published rules.
+//
+// Rows per target: step time of the NPU that finishes last, its exposed communication, step time of NPU 0 (each where
+// published), the rates of a square-root split (computed from the workload's traffic, beside the printed ones), and the
+// step time beside golden/ where there is a fine-grained log of the same run. A target for which nothing is published
+// has one row without a published figure. Step times are nanoseconds; a figure printed in seconds stays in seconds and
+// ours is rounded to its digits.
+//
+// Thread rule: reproduce_opus may be called from any thread; it runs targets on `threads` threads of its own.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/reproduce.h"
+
+namespace photonrail::published {
+
+struct ReproduceOptions {
+  std::vector<std::string> only;   // run targets whose id contains one of these; empty: all
+  unsigned threads = 2;
+  bool fast = true;                // see PublishedConfig::fast
+};
+
+// Called from worker threads, one call at a time: targets done, all targets, the one that was finished.
+using ReproduceProgress = std::function<void(std::size_t done, std::size_t all, const std::string& id)>;
+
+// Rows in the order of targets.csv. Refuses a folder without targets.csv, unknown columns and modes (all faults with
+// file and line), workloads without traces or configs, and what run_published refuses.
+Result<std::vector<model::ReproduceRow>> reproduce_opus(const std::string& data_dir, const ReproduceOptions& options,
+                                                        const ReproduceProgress& progress);
+
+}  // namespace photonrail::published
