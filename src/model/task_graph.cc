@@ -127,15 +127,16 @@ Status check_slots(const TaskGraph& graph, ProgramId id, const ProgramUse& uses)
   for (std::size_t slot = 0; slot < uses.size(); ++slot) {
     const SlotUse& use = uses[slot];
     if (use.is_group() && use.is_peer()) {
+      const TaskIndex message = use.sends.empty() ? use.receives.front() : use.sends.front();
       return refuse(fmt::format("program {}: slot {} names a group in {} and a peer in {}", id, slot,
-                                describe(graph, program, use.collectives.front()),
-                                describe(graph, program, use.sends.empty() ? use.receives.front() : use.sends.front())));
+                                describe(graph, program, use.collectives.front()), describe(graph, program, message)));
     }
     for (std::size_t i = 0; i < use.collectives.size(); ++i) {
       if (program.tasks[use.collectives[i]].ordinal == i) continue;
-      return refuse(fmt::format("program {}: the collectives of slot {} are not numbered 0, 1, 2, ...: {} has ordinal {}"
-                                " where {} was due", id, slot, describe(graph, program, use.collectives[i]),
-                                program.tasks[use.collectives[i]].ordinal, i));
+      return refuse(fmt::format(
+          "program {}: the collectives of slot {} are not numbered 0, 1, 2, ...: {} has "
+          "ordinal {} where {} was due",
+          id, slot, describe(graph, program, use.collectives[i]), program.tasks[use.collectives[i]].ordinal, i));
     }
     PR_TRY(check_tags(graph, id, use.sends));
     PR_TRY(check_tags(graph, id, use.receives));
@@ -201,7 +202,9 @@ std::string describe_cycle(const TaskGraph& graph, const Program& program, const
     path.push_back(task);
     position[task] = path.size();
     std::optional<TaskIndex> next;
-    predecessors.each(task, [&](TaskIndex need) { if (stuck[need] && !next) next = need; });
+    predecessors.each(task, [&](TaskIndex need) {
+      if (stuck[need] && !next) next = need;
+    });
     task = *next;
   }
   constexpr std::size_t kShown = 8;
@@ -220,9 +223,10 @@ Status check_cycles(const TaskGraph& graph, ProgramId id, const ProgramUse& uses
   const Predecessors predecessors(program, uses);
   const std::vector<bool> stuck = stuck_tasks(program, predecessors);
   if (std::find(stuck.begin(), stuck.end(), true) == stuck.end()) return {};
-  return refuse(fmt::format("program {} can never finish: {} (a task waits for its dependencies, a collective also for "
-                            "the one before it in its group)", id,
-                            describe_cycle(graph, program, predecessors, stuck)));
+  return refuse(
+      fmt::format("program {} can never finish: {} (a task waits for its dependencies, a collective also for "
+                  "the one before it in its group)",
+                  id, describe_cycle(graph, program, predecessors, stuck)));
 }
 
 TaskIndex first_task(const SlotUse& use) {
@@ -238,7 +242,8 @@ Status check_bindings(const TaskGraph& graph, const std::vector<ProgramUse>& use
       const SlotUse& use = program_use[slot];
       if (!use.is_group() && !use.is_peer()) continue;
       const auto bad = [&](const std::string& what) {
-        return refuse(fmt::format("rank {}, {}: {}", rank, describe(graph, graph.program(rank), first_task(use)), what));
+        const std::string task = describe(graph, graph.program(rank), first_task(use));
+        return refuse(fmt::format("rank {}, {}: {}", rank, task, what));
       };
       if (slot >= bound) return bad(fmt::format("slot {} is not bound; the rank binds {} slots", slot, bound));
       const std::uint32_t value = graph.slot(rank, static_cast<Slot>(slot));
@@ -265,8 +270,8 @@ Result<std::vector<Rank>> sorted_members(const TaskGraph& graph, GroupId id) {
   std::sort(members.begin(), members.end());
   if (members.empty()) return refuse(fmt::format("group {} has no members", id));
   if (members.back() >= graph.ranks()) {
-    return refuse(fmt::format("group {} names rank {}, but there are only {} ranks", id, members.back(),
-                              graph.ranks()));
+    return refuse(
+        fmt::format("group {} names rank {}, but there are only {} ranks", id, members.back(), graph.ranks()));
   }
   const auto twice = std::adjacent_find(members.begin(), members.end());
   if (twice != members.end()) return refuse(fmt::format("group {} names rank {} twice", id, *twice));
@@ -286,7 +291,7 @@ Status check_callers(const TaskGraph& graph, GroupId id, const std::vector<Rank>
                                 call_of(callers[i]), id));
     }
     if (i > 0 && callers[i].rank == callers[i - 1].rank) {
-      return refuse(fmt::format("rank {} binds group {} to slots {} and {}; the order of its collectives is not defined",
+      return refuse(fmt::format("rank {} binds group {} to slots {} and {}; the order of its collectives is open",
                                 callers[i].rank, id, callers[i - 1].slot, callers[i].slot));
     }
   }
@@ -318,8 +323,8 @@ Status check_same_calls(const TaskGraph& graph, GroupId id, const Caller& a, con
   if (calls_a.size() == calls_b.size()) return {};
   const bool more_in_a = calls_a.size() > calls_b.size();
   const Program& program = more_in_a ? program_a : program_b;
-  return refuse(fmt::format("group {}: rank {} issues {} collectives, rank {} issues {}; the first without partner is {}",
-                            id, a.rank, calls_a.size(), b.rank, calls_b.size(),
+  return refuse(fmt::format("group {}: rank {} issues {} collectives, rank {} issues {}; the first alone is {}", id,
+                            a.rank, calls_a.size(), b.rank, calls_b.size(),
                             describe_call(graph, program, (more_in_a ? calls_a : calls_b)[common])));
 }
 

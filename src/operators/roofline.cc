@@ -10,8 +10,6 @@ double roofline_seconds(const Operator& op, const GpuRates& gpu) {
   return std::max(compute, memory) + to_seconds(gpu.launch);
 }
 
-Work work_of(const Operator& op, const GpuRates& gpu) {
-  return {op.flops, op.bytes, roofline_seconds(op, gpu)};
-}
+Work work_of(const Operator& op, const GpuRates& gpu) { return {op.flops, op.bytes, roofline_seconds(op, gpu)}; }
 
 }  // namespace photonrail::operators

@@ -1,5 +1,5 @@
-// t = max(F / (P e_f), B / (M e_b)) + launch (roofline.h): a swapped efficiency, a minimum for the maximum or a forgotten
-// launch floor turns these red.
+// t = max(F / (P e_f), B / (M e_b)) + launch (roofline.h): a swapped efficiency, a minimum for the maximum or a
+// forgotten launch floor turns these red.
 #include "operators/roofline.h"
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@ namespace {
 GpuRates gpu() { return {{100e12}, gigabytes_per_second(2000), 0.5, 0.8, {}}; }
 
 TEST(Roofline, ComputeBoundAndMemoryBound) {
-  EXPECT_DOUBLE_EQ(roofline_seconds({100e12, 1}, gpu()), 2.0);    // 100e12 / (100e12 * 0.5)
-  EXPECT_DOUBLE_EQ(roofline_seconds({1, 3200e9}, gpu()), 2.0);    // 3200e9 / (2000e9 * 0.8)
+  EXPECT_DOUBLE_EQ(roofline_seconds({100e12, 1}, gpu()), 2.0);  // 100e12 / (100e12 * 0.5)
+  EXPECT_DOUBLE_EQ(roofline_seconds({1, 3200e9}, gpu()), 2.0);  // 3200e9 / (2000e9 * 0.8)
   EXPECT_DOUBLE_EQ(roofline_seconds({100e12, 6400e9}, gpu()), 4.0);
 }
 

@@ -21,7 +21,8 @@ Operator product_forward(const Product& p, const TransformerShape& s) {
 Work product_backward(const Product& p, const TransformerShape& s, const GpuRates& gpu) {
   const double o = real(s.operand_bytes);
   const double weight = p.inner * p.columns;
-  const Operator input_gradient{p.flops(), (p.rows * p.columns + weight) * o + p.rows * p.inner * real(s.element_bytes)};
+  const Operator input_gradient{p.flops(),
+                                (p.rows * p.columns + weight) * o + p.rows * p.inner * real(s.element_bytes)};
   const Operator weight_gradient{p.flops(),
                                  (p.rows * p.columns + p.rows * p.inner) * o + 2 * weight * real(s.gradient_bytes)};
   return work_of(input_gradient, gpu) + work_of(weight_gradient, gpu);
@@ -80,16 +81,15 @@ std::int64_t layer_parameters(const TransformerShape& s) {
 std::int64_t vocabulary_parameters(const TransformerShape& s) { return s.vocabulary * s.hidden; }
 
 Work attention_forward(const TransformerShape& s, const GpuRates& gpu) {
-  return elementwise(kNormForward, s, gpu) + work_of(product_forward(qkv(s), s), gpu) +
-         work_of(core_forward(s), gpu) + work_of(product_forward(projection(s), s), gpu) +
-         elementwise(kResidualForward, s, gpu);
+  return elementwise(kNormForward, s, gpu) + work_of(product_forward(qkv(s), s), gpu) + work_of(core_forward(s), gpu) +
+         work_of(product_forward(projection(s), s), gpu) + elementwise(kResidualForward, s, gpu);
 }
 
 Work attention_backward(const TransformerShape& s, const GpuRates& gpu, bool recompute_core) {
   Work work = product_backward(projection(s), s, gpu);
   if (recompute_core) work += work_of(core_forward(s), gpu);
-  return work + work_of(core_backward(s), gpu) + product_backward(qkv(s), s, gpu) +
-         elementwise(kNormBackward, s, gpu) + elementwise(kResidualBackward, s, gpu);
+  return work + work_of(core_backward(s), gpu) + product_backward(qkv(s), s, gpu) + elementwise(kNormBackward, s, gpu) +
+         elementwise(kResidualBackward, s, gpu);
 }
 
 Work feed_forward_forward(const TransformerShape& s, const GpuRates& gpu) {
@@ -101,8 +101,7 @@ Work feed_forward_forward(const TransformerShape& s, const GpuRates& gpu) {
 
 Work feed_forward_backward(const TransformerShape& s, const GpuRates& gpu) {
   const double passes = 2 * real(s.feed_forward_matrices) - 1;  // g-1 inputs and 1 gradient read, g-1 written
-  return product_backward(down(s), s, gpu) +
-         work_of({0, activation_elements(s, passes) * real(s.element_bytes)}, gpu) +
+  return product_backward(down(s), s, gpu) + work_of({0, activation_elements(s, passes) * real(s.element_bytes)}, gpu) +
          product_backward(up(s), s, gpu) + elementwise(kNormBackward, s, gpu) + elementwise(kResidualBackward, s, gpu);
 }
 

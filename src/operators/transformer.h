@@ -28,27 +28,27 @@ namespace photonrail::operators {
 
 // One rank's part of the model and one micro-batch of it. All counts > 0.
 struct TransformerShape {
-  std::int64_t tokens = 0;             // T, all sequences of a micro-batch
-  std::int64_t sequence = 0;           // s
-  std::int64_t hidden = 0;             // h
-  std::int64_t query_heads = 0;        // q
-  std::int64_t kv_heads = 0;           // k
-  std::int64_t head_size = 0;          // d
-  std::int64_t feed_forward = 0;       // f
+  std::int64_t tokens = 0;                 // T, all sequences of a micro-batch
+  std::int64_t sequence = 0;               // s
+  std::int64_t hidden = 0;                 // h
+  std::int64_t query_heads = 0;            // q
+  std::int64_t kv_heads = 0;               // k
+  std::int64_t head_size = 0;              // d
+  std::int64_t feed_forward = 0;           // f
   std::int64_t feed_forward_matrices = 3;  // g
-  std::int64_t vocabulary = 0;         // v
-  std::int64_t sequence_shards = 1;    // p
-  std::int64_t element_bytes = 2;      // e
-  std::int64_t operand_bytes = 2;      // o
-  std::int64_t gradient_bytes = 2;     // of an accumulated gradient
+  std::int64_t vocabulary = 0;             // v
+  std::int64_t sequence_shards = 1;        // p
+  std::int64_t element_bytes = 2;          // e
+  std::int64_t operand_bytes = 2;          // o
+  std::int64_t gradient_bytes = 2;         // of an accumulated gradient
 };
 
 // Parameters that one rank holds. Norm weights are whole on every rank.
-std::int64_t attention_parameters(const TransformerShape& shape);     // QKV and projection
+std::int64_t attention_parameters(const TransformerShape& shape);  // QKV and projection
 std::int64_t feed_forward_parameters(const TransformerShape& shape);
-std::int64_t norm_parameters(const TransformerShape& shape);          // one norm: h
-std::int64_t layer_parameters(const TransformerShape& shape);         // with its two norms
-std::int64_t vocabulary_parameters(const TransformerShape& shape);    // one embedding table or output head
+std::int64_t norm_parameters(const TransformerShape& shape);        // one norm: h
+std::int64_t layer_parameters(const TransformerShape& shape);       // with its two norms
+std::int64_t vocabulary_parameters(const TransformerShape& shape);  // one embedding table or output head
 
 Work attention_forward(const TransformerShape& shape, const GpuRates& gpu);  // norm .. projection, residual
 Work attention_backward(const TransformerShape& shape, const GpuRates& gpu, bool recompute_core);
@@ -56,7 +56,7 @@ Work feed_forward_forward(const TransformerShape& shape, const GpuRates& gpu);
 Work feed_forward_backward(const TransformerShape& shape, const GpuRates& gpu);
 Work embedding_forward(const TransformerShape& shape, const GpuRates& gpu);
 Work embedding_backward(const TransformerShape& shape, const GpuRates& gpu);
-Work head_forward(const TransformerShape& shape, const GpuRates& gpu);       // final norm, logits, loss
+Work head_forward(const TransformerShape& shape, const GpuRates& gpu);  // final norm, logits, loss
 Work head_backward(const TransformerShape& shape, const GpuRates& gpu);
 
 // Adam with 32-bit moments and master weights: reads gradient, moments and master weight, writes moments, master weight

@@ -70,8 +70,8 @@ void add_traffic_of_rank(const model::TaskGraph& graph, model::Rank rank, const 
   totals.payload[kind] += traffic.payload;
   const model::Group& group = graph.groups[graph.slot(rank, traffic.slot)];
   if (group.members.front() != rank) return;  // a group's bytes count once
-  totals.wire += ring_bytes_of_group(traffic.collective, traffic.payload,
-                                     static_cast<std::int64_t>(group.members.size()));
+  totals.wire +=
+      ring_bytes_of_group(traffic.collective, traffic.payload, static_cast<std::int64_t>(group.members.size()));
 }
 
 }  // namespace

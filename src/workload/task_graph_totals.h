@@ -1,5 +1,6 @@
-// What a task graph adds up to: tasks, operations, and bytes on the wire by stage and dimension. Works for generated and
-// imported graphs alike. The graph must have passed model::check(). Pure; time grows with ranks plus tasks of programs.
+// What a task graph adds up to: tasks, operations, and bytes on the wire by stage and dimension. Works for generated
+// and imported graphs alike. The graph must have passed model::check(). Pure; time grows with ranks
+// plus tasks of programs.
 #pragma once
 
 #include <array>
@@ -20,15 +21,15 @@ struct DimensionTotals {
   std::array<Bytes, kCollectives> payload{};       // by Collective, sum over the same calls of Task::bytes
   std::int64_t sends = 0;
   std::int64_t receives = 0;
-  Bytes sent;                                      // by sends
-  Bytes wire;                                      // by sends and by rings (collective.h)
+  Bytes sent;  // by sends
+  Bytes wire;  // by sends and by rings (collective.h)
 };
 
 struct StageTotals {
   std::int64_t ranks = 0;
   std::int64_t compute_tasks = 0;
   double flops = 0;
-  Time compute;  // sum of durations
+  Time compute;                                         // sum of durations
   std::array<DimensionTotals, kDimensions> dimensions;  // by Dimension
 
   const DimensionTotals& of(model::Dimension dimension) const {
@@ -37,9 +38,9 @@ struct StageTotals {
 };
 
 struct GraphTotals {
-  std::vector<StageTotals> stages;           // by TaskGraph::stage_of
-  std::array<Bytes, kDimensions> wire{};     // by Dimension, all ranks
-  double flops = 0;                          // all ranks
+  std::vector<StageTotals> stages;        // by TaskGraph::stage_of
+  std::array<Bytes, kDimensions> wire{};  // by Dimension, all ranks
+  double flops = 0;                       // all ranks
 
   Bytes wire_of(model::Dimension dimension) const { return wire[static_cast<std::size_t>(dimension)]; }
 };

@@ -19,11 +19,11 @@ tl::unexpected<Error> refuse(std::string message) { return fail(ErrorCode::inval
 
 // Limits keep every product of sizes below 2^63 and a mistyped exponent from filling the memory.
 constexpr std::int64_t kMaxRanks = std::int64_t{1} << 20;
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;   // of one micro-batch
-constexpr std::int64_t kMaxTasks = std::int64_t{1} << 24;    // of all stages' programs together
-constexpr std::int64_t kMaxWidth = std::int64_t{1} << 20;    // of all heads side by side
-constexpr std::int64_t kTasksPerLayer = 30;                  // at most, of one micro-batch, both directions
-constexpr double kMaxStepSeconds = 1e6;                      // of computation of one stage
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;  // of one micro-batch
+constexpr std::int64_t kMaxTasks = std::int64_t{1} << 24;   // of all stages' programs together
+constexpr std::int64_t kMaxWidth = std::int64_t{1} << 20;   // of all heads side by side
+constexpr std::int64_t kTasksPerLayer = 30;                 // at most, of one micro-batch, both directions
+constexpr double kMaxStepSeconds = 1e6;                     // of computation of one stage
 
 struct Range {
   const char* name;
@@ -55,8 +55,8 @@ Status check_ranges(const TrainingJob& job) {
     return refuse(fmt::format("{} is {}, but must be between {} and {}", r.name, r.value, r.low, r.high));
   }
   if (m.heads * m.head_size > kMaxWidth) {
-    return refuse(fmt::format("model.heads x model.head_size is {}; at most {} are supported", m.heads * m.head_size,
-                              kMaxWidth));
+    return refuse(
+        fmt::format("model.heads x model.head_size is {}; at most {} are supported", m.heads * m.head_size, kMaxWidth));
   }
   const std::int64_t ranks = job.parallelism.data * job.parallelism.pipeline * job.parallelism.tensor;
   if (ranks <= kMaxRanks) return {};
@@ -79,8 +79,8 @@ Status check_divisions(const TrainingJob& job) {
   PR_TRY(check_divides("parallelism.tensor", p.tensor, "model.heads", m.heads));
   PR_TRY(check_divides("parallelism.tensor", p.tensor, "model.feed_forward", m.feed_forward));
   if (m.kv_heads % p.tensor != 0 && p.tensor % m.kv_heads != 0) {
-    return refuse(fmt::format("parallelism.tensor ({}) and model.kv_heads ({}) must divide one another", p.tensor,
-                              m.kv_heads));
+    return refuse(
+        fmt::format("parallelism.tensor ({}) and model.kv_heads ({}) must divide one another", p.tensor, m.kv_heads));
   }
   PR_TRY(check_divides("parallelism.data x training.microbatches", p.data * job.training.microbatches,
                        "training.global_batch", job.training.global_batch));
@@ -98,9 +98,10 @@ Status check_gpu(const operators::GpuRates& gpu) {
       share(gpu.memory_efficiency) && gpu.launch.ps >= 0) {
     return {};
   }
-  return refuse(fmt::format("the GPU's rates must be positive and its efficiencies in (0, 1]: peak {} FLOP/s, memory {} "
-                            "b/s, matmul_efficiency {}, memory_efficiency {}", gpu.peak.flops_per_second,
-                            gpu.memory.bits_per_second, gpu.matmul_efficiency, gpu.memory_efficiency));
+  return refuse(
+      fmt::format("the GPU's rates must be positive and its efficiencies in (0, 1]: peak {} FLOP/s, "
+                  "memory {} b/s, matmul_efficiency {}, memory_efficiency {}",
+                  gpu.peak.flops_per_second, gpu.memory.bits_per_second, gpu.matmul_efficiency, gpu.memory_efficiency));
 }
 
 std::int64_t microbatch_sequences(const TrainingJob& job) {
@@ -110,14 +111,18 @@ std::int64_t microbatch_sequences(const TrainingJob& job) {
 Status check_size(const TrainingJob& job) {
   const std::int64_t sequences = microbatch_sequences(job);
   if (sequences > kMaxTokens / job.training.sequence) {
-    return refuse(fmt::format("a micro-batch of {} sequences of {} tokens is more than {} tokens; raise "
-                              "training.microbatches", sequences, job.training.sequence, kMaxTokens));
+    return refuse(
+        fmt::format("a micro-batch of {} sequences of {} tokens is more than {} tokens; raise "
+                    "training.microbatches",
+                    sequences, job.training.sequence, kMaxTokens));
   }
   const std::int64_t pieces = job.model.layers + 2 * job.parallelism.pipeline;
   const std::int64_t tasks = pieces * job.training.microbatches * kTasksPerLayer;
   if (tasks <= kMaxTasks) return {};
-  return refuse(fmt::format("{} layers and {} micro-batches make up to {} tasks; at most {} are supported; lower "
-                            "training.microbatches", job.model.layers, job.training.microbatches, tasks, kMaxTasks));
+  return refuse(
+      fmt::format("{} layers and {} micro-batches make up to {} tasks; at most {} are supported; lower "
+                  "training.microbatches",
+                  job.model.layers, job.training.microbatches, tasks, kMaxTasks));
 }
 
 Status check_conventions(const TrainingJob& job) {
@@ -127,8 +132,9 @@ Status check_conventions(const TrainingJob& job) {
       !job.model.tied_embeddings) {
     return {};
   }
-  return refuse("the published conventions know only sharding zero0, no recomputation, sequence parallelism and untied "
-                "embeddings");
+  return refuse(
+      "the published conventions know only sharding zero0, no recomputation, sequence parallelism and untied "
+      "embeddings");
 }
 
 // Work as the job's conventions count it: the published ones take a multiply-add for one operation.
@@ -160,8 +166,7 @@ StepPlan make_plan(const TrainingJob& job) {
   plan.job = job;
   plan.shape = microbatch_shape(job);
   plan.attention_forward = cost(operators::attention_forward);
-  plan.attention_backward =
-      cost(operators::attention_backward, job.training.recompute == model::Recompute::selective);
+  plan.attention_backward = cost(operators::attention_backward, job.training.recompute == model::Recompute::selective);
   plan.feed_forward_forward = cost(operators::feed_forward_forward);
   plan.feed_forward_backward = cost(operators::feed_forward_backward);
   // The published generator looks tokens up by a product with one-hot vectors.
@@ -177,15 +182,17 @@ StepPlan make_plan(const TrainingJob& job) {
 }
 
 Status check_duration(const StepPlan& plan) {
-  const Work layer = plan.attention_forward + plan.attention_backward + plan.feed_forward_forward +
-                     plan.feed_forward_backward;
+  const Work layer =
+      plan.attention_forward + plan.attention_backward + plan.feed_forward_forward + plan.feed_forward_backward;
   const Work ends = plan.embedding_forward + plan.embedding_backward + plan.head_forward + plan.head_backward;
   const StageLayers layers = stage_layers(plan.job, 1 % plan.job.parallelism.pipeline);
   const double seconds = (2 * layer.seconds * static_cast<double>(layers.count) + ends.seconds) *
                          static_cast<double>(plan.job.training.microbatches);
   if (seconds <= kMaxStepSeconds) return {};
-  return refuse(fmt::format("one step computes for {:.3g} s on one rank, more than the {:.0g} s that a simulation covers; "
-                            "look for a wrong unit in the GPU's rates or in the batch", seconds, kMaxStepSeconds));
+  return refuse(
+      fmt::format("one step computes for {:.3g} s on one rank, more than the {:.0g} s that a simulation "
+                  "covers; look for a wrong unit in the GPU's rates or in the batch",
+                  seconds, kMaxStepSeconds));
 }
 
 // Groups in ring order, and for every rank what its slots mean.

@@ -14,8 +14,9 @@
 //
 // Data parallelism (Rajbhandari et al., "ZeRO", 2020; FSDP2). P parameters of a bucket (embedding, each layer, head) on
 // one rank, r bytes per gradient element, w per parameter; m micro-batches:
-//   zero0  all-reduce P r, once                        zero1  reduce-scatter P r once, all-gather P w after the optimizer
-//   zero2  reduce-scatter P r per micro-batch (whole gradients are never kept), all-gather P w after the optimizer
+//   zero0  all-reduce P r, once
+//   zero1  reduce-scatter P r, once; all-gather P w after the optimizer
+//   zero2  reduce-scatter P r per micro-batch (whole gradients are never kept); all-gather P w after the optimizer
 //   zero3  reshard_after_forward: all-gather P w before every forward and every backward, reduce-scatter P r per
 //          micro-batch; else all-gather once per step and reduce-scatter once, as torch.distributed.pipelining does
 // With overlap_gradients a reduction is issued as soon as the bucket's gradient is computed, else after the whole
@@ -41,8 +42,8 @@
 namespace photonrail::workload {
 
 // `opus_published` reproduces what the paper's trace generator put on the wire (docs/models/training.md, last section):
-// elements counted as bytes, a multiply-add as one operation, no quadratic term, no collectives around the embedding and
-// head but a data- and then a tensor-parallel all-reduce of the whole table's gradient. Its compute times are ours.
+// elements counted as bytes, a multiply-add as one operation, no quadratic term, no collectives around the embedding
+// and head but a data- and then a tensor-parallel all-reduce of the whole table's gradient. Its compute times are ours.
 enum class Conventions : std::uint8_t { physical, opus_published };
 
 struct TrainingJob {

@@ -36,16 +36,45 @@ struct Bucket {
 
 // What a task does to a bucket; each pair has one name.
 enum class What : std::uint8_t {
-  attention_forward, attention_backward, attention_recompute, feed_forward_forward, feed_forward_backward,
-  feed_forward_recompute, forward, backward, gather_input, gather_saved, gather_gradient, sum_output, sum_gradient,
-  sum_loss, gather_parameters, reduce_gradients, sum_table, update_parameters, count
+  attention_forward,
+  attention_backward,
+  attention_recompute,
+  feed_forward_forward,
+  feed_forward_backward,
+  feed_forward_recompute,
+  forward,
+  backward,
+  gather_input,
+  gather_saved,
+  gather_gradient,
+  sum_output,
+  sum_gradient,
+  sum_loss,
+  gather_parameters,
+  reduce_gradients,
+  sum_table,
+  update_parameters,
+  count
 };
 
-constexpr std::array<const char*, static_cast<std::size_t>(What::count)> kWhat = {
-    "attention forward", "attention backward", "attention recompute", "feed-forward forward", "feed-forward backward",
-    "feed-forward recompute", "forward", "backward", "gather input", "gather saved input", "gather output gradient",
-    "sum output", "sum input gradient", "sum loss", "gather parameters", "reduce gradients", "sum table gradient",
-    "gather updated parameters"};
+constexpr std::array<const char*, static_cast<std::size_t>(What::count)> kWhat = {"attention forward",
+                                                                                  "attention backward",
+                                                                                  "attention recompute",
+                                                                                  "feed-forward forward",
+                                                                                  "feed-forward backward",
+                                                                                  "feed-forward recompute",
+                                                                                  "forward",
+                                                                                  "backward",
+                                                                                  "gather input",
+                                                                                  "gather saved input",
+                                                                                  "gather output gradient",
+                                                                                  "sum output",
+                                                                                  "sum input gradient",
+                                                                                  "sum loss",
+                                                                                  "gather parameters",
+                                                                                  "reduce gradients",
+                                                                                  "sum table gradient",
+                                                                                  "gather updated parameters"};
 
 std::string bucket_name(const Bucket& bucket) {
   if (bucket.piece == Piece::embedding) return "embedding";
@@ -94,7 +123,7 @@ class StageBuilder {
     if (last_stage()) buckets_.push_back({Piece::head, 0, (borrows ? 0 : table) + norm, table + norm});
   }
 
-  // -- tasks -----------------------------------------------------------------------------------------------------------
+  // -- tasks ----------------------------------------------------------------------------------------------------------
 
   std::uint32_t intern(std::string text) {
     names_.push_back(std::move(text));
@@ -159,14 +188,14 @@ class StageBuilder {
     task.bytes = plan_.message;
     const std::size_t which = (kind == TaskKind::send ? 0U : 1U) + (forward ? 0U : 2U);
     if (message_names_[which] == kNone) {
-      message_names_[which] = intern(fmt::format("{} {}", kind == TaskKind::send ? "send" : "receive",
-                                                 forward ? "activations" : "gradients"));
+      message_names_[which] = intern(
+          fmt::format("{} {}", kind == TaskKind::send ? "send" : "receive", forward ? "activations" : "gradients"));
     }
     task.name = message_names_[which];
     return add(task, {need});
   }
 
-  // -- passes ----------------------------------------------------------------------------------------------------------
+  // -- passes ---------------------------------------------------------------------------------------------------------
 
   std::size_t bucket_at(std::size_t pass, std::size_t position) const {
     return passes_[pass].forward ? position : buckets_.size() - 1 - position;
@@ -218,7 +247,7 @@ class StageBuilder {
         data_collective(Collective::all_gather, payload, name(bucket, What::gather_parameters), {chain_});
   }
 
-  // -- forward ---------------------------------------------------------------------------------------------------------
+  // -- forward --------------------------------------------------------------------------------------------------------
 
   void run_forward(std::size_t bucket, std::int64_t microbatch) {
     switch (buckets_[bucket].piece) {
@@ -253,7 +282,8 @@ class StageBuilder {
     value_ = sum_output(bucket);
   }
 
-  // Vocabulary-parallel cross entropy sums three numbers per token (maximum, exponentials, target) over the tensor group.
+  // Vocabulary-parallel cross entropy sums three numbers per token over the tensor group: maximum, exponentials and
+  // target.
   void forward_head(std::size_t bucket, std::int64_t microbatch) {
     if (physical()) value_ = gather_input(bucket);
     compute(name(bucket, What::forward), plan_.head_forward, {value_, weights_});
@@ -266,7 +296,7 @@ class StageBuilder {
     loss_[static_cast<std::size_t>(microbatch)] = value_;
   }
 
-  // -- backward --------------------------------------------------------------------------------------------------------
+  // -- backward -------------------------------------------------------------------------------------------------------
 
   void run_backward(std::size_t bucket, std::int64_t microbatch) {
     switch (buckets_[bucket].piece) {
@@ -351,14 +381,14 @@ class StageBuilder {
                                 name(bucket, What::reduce_gradients), {chain_});
     }
     if (!physical() && tensor_parallel() && buckets_[bucket].piece != Piece::layer) {
-      reduced = collective(Collective::all_reduce, Dimension::tensor, slots_.tensor,
-                           {buckets_[bucket].parameters * plan_.gradient_bytes}, name(bucket, What::sum_table),
-                           {reduced});
+      reduced =
+          collective(Collective::all_reduce, Dimension::tensor, slots_.tensor,
+                     {buckets_[bucket].parameters * plan_.gradient_bytes}, name(bucket, What::sum_table), {reduced});
     }
     if (microbatch + 1 == training().microbatches) reductions_.push_back(reduced);
   }
 
-  // -- end of the step -------------------------------------------------------------------------------------------------
+  // -- end of the step ------------------------------------------------------------------------------------------------
 
   void finish_step() {
     std::int64_t parameters = 0;
@@ -381,7 +411,9 @@ class StageBuilder {
   void sum_norm_gradients() {
     if (!sequence_parallel()) return;
     std::int64_t norms = 0;
-    for (const Bucket& bucket : buckets_) norms += bucket.piece == Piece::layer ? 2 : bucket.piece == Piece::head ? 1 : 0;
+    for (const Bucket& bucket : buckets_) {
+      if (bucket.piece != Piece::embedding) norms += bucket.piece == Piece::layer ? 2 : 1;
+    }
     const Bytes payload{norms * operators::norm_parameters(plan_.shape) * plan_.gradient_bytes};
     std::vector<TaskIndex> needs = reductions_;
     needs.push_back(chain_);
@@ -406,20 +438,20 @@ class StageBuilder {
   StageSlots slots_;
   std::vector<std::string>& names_;
   model::Program program_;
-  std::vector<Bucket> buckets_;          // in forward order
+  std::vector<Bucket> buckets_;  // in forward order
   std::vector<Pass> passes_;
-  std::vector<TaskIndex> received_;      // per pass
-  std::vector<TaskIndex> gathered_;      // per pass and position
-  std::vector<TaskIndex> loss_;          // per micro-batch: what its backward pass starts from
-  std::vector<TaskIndex> reductions_;    // of the last micro-batch: what the optimizer waits for
-  std::vector<std::uint32_t> name_of_;   // per bucket and What
+  std::vector<TaskIndex> received_;     // per pass
+  std::vector<TaskIndex> gathered_;     // per pass and position
+  std::vector<TaskIndex> loss_;         // per micro-batch: what its backward pass starts from
+  std::vector<TaskIndex> reductions_;   // of the last micro-batch: what the optimizer waits for
+  std::vector<std::uint32_t> name_of_;  // per bucket and What
   std::array<std::uint32_t, 4> message_names_{kNone, kNone, kNone, kNone};
   std::array<std::uint32_t, 8> ordinals_{};  // next ordinal per slot
-  TaskIndex chain_ = kNone;              // last computation
-  TaskIndex value_ = kNone;              // produces the activation or gradient that the next block takes
-  TaskIndex weights_ = kNone;            // gathers the parameters of the bucket at hand
-  TaskIndex saved_ = kNone;              // gathers the saved input of the next block of a backward pass
-  TaskIndex current_saved_ = kNone;      // the same for the block at hand
+  TaskIndex chain_ = kNone;                  // last computation
+  TaskIndex value_ = kNone;                  // produces the activation or gradient that the next block takes
+  TaskIndex weights_ = kNone;                // gathers the parameters of the bucket at hand
+  TaskIndex saved_ = kNone;                  // gathers the saved input of the next block of a backward pass
+  TaskIndex current_saved_ = kNone;          // the same for the block at hand
 };
 
 }  // namespace

@@ -22,8 +22,8 @@ struct StepPlan {
   operators::Work embedding_backward;
   operators::Work head_forward;
   operators::Work head_backward;
-  Bytes activation;              // T h e: payload of a tensor-parallel collective
-  Bytes message;                 // of a pipeline send
+  Bytes activation;                  // T h e: payload of a tensor-parallel collective
+  Bytes message;                     // of a pipeline send
   std::int64_t parameter_bytes = 0;  // per parameter
   std::int64_t gradient_bytes = 0;   // per gradient element on the wire
 };
@@ -35,7 +35,7 @@ struct StageSlots {
   model::Slot data = kNoSlot;
   model::Slot previous = kNoSlot;
   model::Slot next = kNoSlot;
-  model::Slot tied = kNoSlot;    // the other end's copy of the shared embedding
+  model::Slot tied = kNoSlot;  // the other end's copy of the shared embedding
 };
 
 StageSlots stage_slots(const TrainingJob& job, std::int64_t stage);

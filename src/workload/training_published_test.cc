@@ -62,7 +62,9 @@ TEST(Published, CollectivesOfTheFirstWorkloadOneByOne) {
   for (std::size_t stage = 0; stage < 4; ++stage) {
     const bool end = stage == 0 || stage == 3;
     const StageTotals& of = totals.stages[stage];
-    const auto calls = [&](Dimension d, Collective c) { return of.of(d).calls[static_cast<std::size_t>(c)] / of.ranks; };
+    const auto calls = [&](Dimension d, Collective c) {
+      return of.of(d).calls[static_cast<std::size_t>(c)] / of.ranks;
+    };
     const auto bytes = [&](Dimension d, Collective c) {
       return of.of(d).payload[static_cast<std::size_t>(c)].count / of.ranks;
     };

@@ -92,8 +92,8 @@ TEST(Schedule, ActivationsInFlight) {
 }
 
 TEST(Schedule, WarmUpSteadyCoolDown) {
-  const std::vector<Pass> expected = {{true, 0}, {true, 1}, {true, 2}, {false, 0}, {true, 3}, {false, 1},
-                                      {true, 4}, {false, 2}, {false, 3}, {false, 4}};
+  const std::vector<Pass> expected = {{true, 0},  {true, 1}, {true, 2},  {false, 0}, {true, 3},
+                                      {false, 1}, {true, 4}, {false, 2}, {false, 3}, {false, 4}};
   EXPECT_EQ(pipeline_schedule(Schedule::one_f_one_b, 1, 4, 5), expected);
 }
 

@@ -65,13 +65,13 @@ Calls calls(const GraphTotals& totals, std::size_t stage, Dimension dimension, C
   return {of.calls[index] / totals.stages[stage].ranks, of.payload[index].count / totals.stages[stage].ranks};
 }
 
-// -- data parallelism --------------------------------------------------------------------------------------------------
+// -- data parallelism -------------------------------------------------------------------------------------------------
 
 struct ShardingCase {
   Sharding sharding;
   bool reshard;
-  std::int64_t reduce_passes;   // how often the whole gradient is reduced
-  std::int64_t gather_passes;   // how often all parameters are gathered
+  std::int64_t reduce_passes;  // how often the whole gradient is reduced
+  std::int64_t gather_passes;  // how often all parameters are gathered
 };
 
 class ShardingBytes : public testing::TestWithParam<ShardingCase> {};
@@ -121,8 +121,8 @@ TEST(Training, OneDataRankHasNoDataTraffic) {
   }
 }
 
-// The gather of layer 2 is issued when the bucket before it in the order of computation starts: layer 1 forward, layer 3
-// backward. What it waits for is then the last computation before that start. Stage 0 runs F0 F1 B0 F2 B1 B2.
+// The gather of layer 2 is issued when the bucket before it in the order of computation starts: layer 1 forward, layer
+// 3 backward. What it waits for is then the last computation before that start. Stage 0 runs F0 F1 B0 F2 B1 B2.
 TEST(Training, ParametersAreGatheredOneBucketAhead) {
   TrainingJob job = small_job();
   job.training.sharding = Sharding::zero3;
@@ -159,7 +159,7 @@ TEST(Training, ComputationWaitsForItsParameters) {
   }
 }
 
-// -- tensor parallelism ------------------------------------------------------------------------------------------------
+// -- tensor parallelism -----------------------------------------------------------------------------------------------
 
 TEST(Training, TensorBytesWithSequenceParallelism) {
   const GraphTotals totals = graph_totals(generate(small_job()));
@@ -167,7 +167,7 @@ TEST(Training, TensorBytesWithSequenceParallelism) {
   EXPECT_EQ(calls(totals, 0, Dimension::tensor, Collective::all_gather), (Calls{75, 75 * kActivation}));
   EXPECT_EQ(calls(totals, 0, Dimension::tensor, Collective::reduce_scatter), (Calls{51, 51 * kActivation}));
   EXPECT_EQ(calls(totals, 0, Dimension::tensor, Collective::all_reduce), (Calls{1, 8 * 64 * 2}));  // norm gradients
-  // Stage 1: the head gathers its input and again the saved one, scatters its gradient; the loss sums 3*4 bytes a token.
+  // Stage 1: the head gathers its input and again the saved one, scatters its gradient; the loss sums 12 bytes a token.
   EXPECT_EQ(calls(totals, 1, Dimension::tensor, Collective::all_gather), (Calls{78, 78 * kActivation}));
   EXPECT_EQ(calls(totals, 1, Dimension::tensor, Collective::reduce_scatter), (Calls{51, 51 * kActivation}));
   EXPECT_EQ(calls(totals, 1, Dimension::tensor, Collective::all_reduce), (Calls{1 + 3, 9 * 64 * 2 + 3 * 64 * 12}));
@@ -219,7 +219,7 @@ TEST(Training, FullRecomputationRepeatsTheForwardCollectives) {
   EXPECT_EQ(calls(totals, 0, Dimension::tensor, Collective::reduce_scatter).count, 51 + 3 * 4 * 2);
 }
 
-// -- pipeline ----------------------------------------------------------------------------------------------------------
+// -- pipeline ---------------------------------------------------------------------------------------------------------
 
 TEST(Training, PipelineBytes) {
   for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::gpipe}) {
@@ -252,7 +252,7 @@ TEST(Training, TiedEmbeddingsInOneStageAreReducedOnce) {
   EXPECT_EQ(totals.wire_of(Dimension::pipeline).count, 0);
 }
 
-// -- operations --------------------------------------------------------------------------------------------------------
+// -- operations -------------------------------------------------------------------------------------------------------
 
 // One rank's layer and micro-batch: products 2*64*(3072+2048+15360), attention core 2*64*32*32; head 2*64*64*500.
 constexpr double kProducts = 2.0 * 64 * 20480;
@@ -314,7 +314,7 @@ TEST(Training, KeyValueHeadsAreCopiedWhenTooFew) {
   EXPECT_GT(totals.flops, model_flops(job));
 }
 
-// -- layout ------------------------------------------------------------------------------------------------------------
+// -- layout -----------------------------------------------------------------------------------------------------------
 
 TEST(Training, RanksRunTensorThenDataThenPipeline) {
   const TaskGraph graph = generate(small_job());
@@ -356,7 +356,7 @@ TEST(Training, TasksDoNotGrowWithTheDataDegree) {
   EXPECT_LT(tasks, 15U * 96 * 16);
 }
 
-// -- overlap -----------------------------------------------------------------------------------------------------------
+// -- overlap ----------------------------------------------------------------------------------------------------------
 
 // In real jobs the data-parallel reduction of the last bucket is issued before the last gradient is sent.
 TEST(Training, LastReductionIsIssuedBeforeTheLastGradientIsSent) {
@@ -416,7 +416,7 @@ TEST(Training, RecomputationLeavesTheGradientInPlace) {
   EXPECT_EQ(needs, expected);
 }
 
-// -- refusals ----------------------------------------------------------------------------------------------------------
+// -- refusals ---------------------------------------------------------------------------------------------------------
 
 void expect_refused(const TrainingJob& job, const char* part) {
   const auto graph = generate_training_step(job);
@@ -438,7 +438,10 @@ TEST(Training, RefusesWhatDoesNotDivide) {
   expect_refused(with([](TrainingJob& j) { j.model.kv_heads = 3; }), "model.kv_heads");
   expect_refused(with([](TrainingJob& j) { j.parallelism.pipeline = 9; }), "only 8 layers");
   expect_refused(with([](TrainingJob& j) { j.model.layers = 0; }), "model.layers");
-  expect_refused(with([](TrainingJob& j) { j.training.microbatches = 1 << 16; j.training.global_batch = 1 << 20; }),
+  expect_refused(with([](TrainingJob& j) {
+                   j.training.microbatches = 1 << 16;
+                   j.training.global_batch = 1 << 20;
+                 }),
                  "tasks");
   expect_refused(with([](TrainingJob& j) { j.gpu.peak = {0}; }), "positive");
   expect_refused(with([](TrainingJob& j) { j.gpu.peak = {1.0}; }), "wrong unit");
@@ -450,7 +453,7 @@ TEST(Training, RefusesWhatDoesNotDivide) {
                  "published conventions");
 }
 
-// -- properties --------------------------------------------------------------------------------------------------------
+// -- properties -------------------------------------------------------------------------------------------------------
 
 TrainingJob any_job() {
   TrainingJob job = small_job();
@@ -505,7 +508,8 @@ TEST(Training, EveryComputationFollowsTheOneBefore) {
       for (model::TaskIndex i = 0; i < program.tasks.size(); ++i) {
         if (program.tasks[i].kind != TaskKind::compute) continue;
         const auto needs = program.needs(i);
-        RC_ASSERT(last < 0 || std::find(needs.begin(), needs.end(), static_cast<model::TaskIndex>(last)) != needs.end());
+        const auto found = std::find(needs.begin(), needs.end(), static_cast<model::TaskIndex>(last));
+        RC_ASSERT(last < 0 || found != needs.end());
         last = i;
       }
     }
