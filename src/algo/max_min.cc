@@ -126,7 +126,9 @@ void FairShare::solve_component() {
   if (component_.size() == 1) {
     const ActivityState& only = activities_[component_.front()];
     double lowest = std::numeric_limits<double>::infinity();
-    for (const Usage& use : only.usage) lowest = std::min(lowest, links_[use.link].capacity / (only.weight * use.share));
+    for (const Usage& use : only.usage) {
+      lowest = std::min(lowest, links_[use.link].capacity / (only.weight * use.share));
+    }
     set_rate(component_.front(), only.weight * lowest);
     return;
   }

@@ -75,17 +75,17 @@ class FairShare {
     std::uint32_t stamp = 0;  // visited in the pass of this number
     bool present = false;
     bool frozen = false;
-    bool fresh = false;       // added since the last settle()
+    bool fresh = false;  // added since the last settle()
   };
   struct User {
     ActivityId activity;
-    std::uint32_t usage;      // index into the activity's usage
+    std::uint32_t usage;  // index into the activity's usage
   };
   struct LinkState {
     double capacity = 0;
     std::vector<User> users;
-    double load = 0;          // of frozen activities, while solving
-    double active_weight = 0; // sum of weight * share of unfrozen activities, while solving
+    double load = 0;           // of frozen activities, while solving
+    double active_weight = 0;  // sum of weight * share of unfrozen activities, while solving
     std::uint32_t active = 0;
     std::uint32_t stamp = 0;
   };
@@ -104,8 +104,8 @@ class FairShare {
 
   std::vector<LinkState> links_;
   std::vector<ActivityState> activities_;
-  std::vector<LinkId> dirty_links_;           // of activities that came or went; repeats allowed
-  std::vector<ActivityId> linkless_;          // came without links
+  std::vector<LinkId> dirty_links_;   // of activities that came or went; repeats allowed
+  std::vector<ActivityId> linkless_;  // came without links
   std::vector<ActivityId> changed_;
   std::vector<ActivityId> component_;
   std::vector<LinkId> component_links_;

@@ -71,8 +71,9 @@ Result<ClosPlan> LeafRule::plan(std::uint32_t leaves, std::uint32_t leaf_nics) c
   const std::uint32_t half = radix_ / 2;
   plan.pods = ceil_div(leaves, half);
   if (plan.pods > radix_) {
-    return fail(ErrorCode::infeasible, fmt::format("{} leaves: three tiers of {}-port switches join {} at most; use a larger switch",
-                                                   leaves, radix_, std::uint64_t{half} * radix_));
+    return fail(ErrorCode::infeasible,
+                fmt::format("{} leaves: three tiers of {}-port switches join {} at most; use a larger switch", leaves,
+                            radix_, std::uint64_t{half} * radix_));
   }
   plan.pod_leaves = half;
   plan.spines_per_pod = plan.leaf_up;

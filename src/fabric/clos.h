@@ -15,13 +15,13 @@ namespace photonrail::fabric {
 struct ClosPlan {
   std::uint32_t tiers = 1;
   std::uint32_t leaves = 1;
-  std::uint32_t leaf_nics = 0;    // NICs on a full leaf
-  std::uint32_t leaf_up = 0;      // uplinks of each leaf
-  std::uint32_t spines = 0;       // tier 2, all pods together
-  std::uint32_t pods = 1;         // of leaves; 1 below three tiers
-  std::uint32_t pod_leaves = 0;   // leaves of a pod
-  std::uint32_t spine_up = 0;     // uplinks of each aggregation switch, three tiers
-  std::uint32_t cores = 0;        // all planes together
+  std::uint32_t leaf_nics = 0;   // NICs on a full leaf
+  std::uint32_t leaf_up = 0;     // uplinks of each leaf
+  std::uint32_t spines = 0;      // tier 2, all pods together
+  std::uint32_t pods = 1;        // of leaves; 1 below three tiers
+  std::uint32_t pod_leaves = 0;  // leaves of a pod
+  std::uint32_t spine_up = 0;    // uplinks of each aggregation switch, three tiers
+  std::uint32_t cores = 0;       // all planes together
   std::uint32_t cores_per_plane = 0;
   std::uint32_t spines_per_pod = 0;
 };

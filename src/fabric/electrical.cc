@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/check.h"
+#include "base/units_text.h"
 #include "fabric/clos.h"
 #include "fabric/loads.h"
 
@@ -37,13 +37,65 @@ Status check_options(const ElectricalOptions& o) {
     return fail(ErrorCode::invalid_input, fmt::format("a switch of {} ports: between 2 and 65536", o.radix));
   }
   if (o.port_rate.bits_per_second <= 0 || o.nic_rate.bits_per_second <= 0 || o.scale_up.rate.bits_per_second <= 0) {
-    return fail(ErrorCode::invalid_input, "electrical.nic_rate, scale_up.rate and the switch's port rate must be above 0");
+    return fail(ErrorCode::invalid_input,
+                "electrical.nic_rate, scale_up.rate and the switch's port rate must be above 0");
   }
   if (!(o.oversubscription > 0) || !std::isfinite(o.oversubscription)) {
-    return fail(ErrorCode::invalid_input, fmt::format("electrical.oversubscription = {}: must be above 0", o.oversubscription));
+    return fail(ErrorCode::invalid_input,
+                fmt::format("electrical.oversubscription = {}: must be above 0", o.oversubscription));
   }
   if (o.flows < 1 || o.flows > 1024) {
     return fail(ErrorCode::invalid_input, fmt::format("{} flows per pair: between 1 and 1024", o.flows));
+  }
+  return {};
+}
+
+// Domains spread evenly over the fewest leaves of one rail that take them.
+struct Pods {
+  std::uint32_t count = 1;
+  std::uint32_t domains = 0;  // in a full one
+};
+
+Pods spread(std::uint32_t domains, std::uint32_t most) {
+  const std::uint32_t count = ceil_div(domains, most);
+  return {count, ceil_div(domains, count)};
+}
+
+Status plan_rail_optimised(const Layout& layout, const LeafRule& rule, Plan& plan) {
+  const Pods pods = spread(layout.domains, rule.most_nics());
+  PR_ASSIGN(const ClosPlan plane, rule.plan(layout.rails * pods.count, pods.domains));
+  plan.planes.push_back(plane);
+  // Leaves of one rail are numbered side by side, so that pods of three tiers hold whole rails as far as they can.
+  for (Rank rank = 0; rank < layout.gpus(); ++rank) {
+    plan.leaf_of[rank] = layout.local_of(rank) * pods.count + layout.domain_of(rank) / pods.domains;
+  }
+  return {};
+}
+
+Status plan_rail_only(const Layout& layout, const LeafRule& rule, Plan& plan) {
+  const bool one_switch = layout.domains <= rule.nics_without_uplinks();
+  const Pods pods = spread(layout.domains, one_switch ? layout.domains : rule.most_nics());
+  PR_ASSIGN(const ClosPlan plane, rule.plan(pods.count, pods.domains));
+  plan.planes.assign(layout.rails, plane);
+  for (Rank rank = 0; rank < layout.gpus(); ++rank) {
+    plan.plane_of[rank] = layout.local_of(rank);
+    plan.leaf_of[rank] = layout.domain_of(rank) / pods.domains;
+  }
+  return {};
+}
+
+Status plan_fat_tree(const Layout& layout, const LeafRule& rule, Plan& plan) {
+  const auto seats = static_cast<std::uint32_t>(layout.ranks_by_place.size());
+  const bool one_switch = seats <= rule.nics_without_uplinks();
+  const std::uint32_t most_seats = one_switch ? seats : rule.most_nics();
+  // Whole servers to a leaf; a server that is larger than a leaf spans leaves.
+  const std::uint32_t grain = layout.rails <= most_seats ? layout.rails : 1;
+  const Pods leaves = spread(seats / grain, most_seats / grain);
+  const std::uint32_t leaf_seats = leaves.domains * grain;
+  PR_ASSIGN(const ClosPlan plane, rule.plan(leaves.count, leaf_seats));
+  plan.planes.push_back(plane);
+  for (Rank rank = 0; rank < layout.gpus(); ++rank) {
+    plan.leaf_of[rank] = (layout.domain_of(rank) * layout.rails + layout.local_of(rank)) / leaf_seats;
   }
   return {};
 }
@@ -52,49 +104,18 @@ Result<Plan> make_plan(model::Fabric kind, const Layout& layout, const Electrica
   PR_TRY(check_options(options));
   const LeafRule rule(options.radix, options.port_rate, options.nic_rate, options.oversubscription);
   if (rule.most_nics() < 1) {
-    return fail(ErrorCode::infeasible, fmt::format("a {}-port switch cannot give one NIC of {} Gb/s a port and an uplink: use a "
-                                                   "faster or larger switch",
-                                                   options.radix, options.nic_rate.bits_per_second / 1'000'000'000));
+    return fail(
+        ErrorCode::infeasible,
+        fmt::format("a {}-port switch has no room for one NIC of {} and its uplinks: use a faster or larger switch",
+                    options.radix, to_text(options.nic_rate)));
   }
   Plan plan;
   plan.plane_of.assign(layout.gpus(), 0);
   plan.leaf_of.assign(layout.gpus(), 0);
-  const bool one_switch_per_rail = layout.domains <= rule.nics_without_uplinks();
-  const std::uint32_t most_domains = kind == model::Fabric::rail_only && one_switch_per_rail ? layout.domains : rule.most_nics();
-  const std::uint32_t pods = ceil_div(layout.domains, most_domains);
-  const std::uint32_t pod_size = ceil_div(layout.domains, pods);
-  if (kind == model::Fabric::rail_only) {
-    for (std::uint32_t rail = 0; rail < layout.rails; ++rail) {
-      PR_ASSIGN(ClosPlan plane, rule.plan(pods, pod_size));
-      plan.planes.push_back(plane);
-    }
-    for (Rank rank = 0; rank < layout.gpus(); ++rank) {
-      plan.plane_of[rank] = layout.local_of(rank);
-      plan.leaf_of[rank] = layout.domain_of(rank) / pod_size;
-    }
-    return plan;
-  }
-  if (kind == model::Fabric::rail_optimised) {
-    // Leaves of one rail are numbered side by side: where there are pods of leaves, a rail stays inside as few as it can.
-    PR_ASSIGN(ClosPlan plane, rule.plan(layout.rails * pods, pod_size));
-    plan.planes.push_back(plane);
-    for (Rank rank = 0; rank < layout.gpus(); ++rank) {
-      plan.leaf_of[rank] = layout.local_of(rank) * pods + layout.domain_of(rank) / pod_size;
-    }
-    return plan;
-  }
-  const std::uint32_t seats = layout.domains * layout.rails;
-  const bool one_switch = seats <= rule.nics_without_uplinks();
-  const std::uint32_t most_seats = one_switch ? seats : rule.most_nics();
-  // Whole servers to a leaf; a server that is larger than a leaf spans leaves.
-  const std::uint32_t grain = layout.rails <= most_seats ? layout.rails : 1;
-  const std::uint32_t grains = ceil_div(seats, grain);
-  const std::uint32_t leaves = ceil_div(grains, most_seats / grain);
-  const std::uint32_t leaf_seats = ceil_div(grains, leaves) * grain;
-  PR_ASSIGN(ClosPlan plane, rule.plan(leaves, leaf_seats));
-  plan.planes.push_back(plane);
-  for (Rank rank = 0; rank < layout.gpus(); ++rank) {
-    plan.leaf_of[rank] = (layout.domain_of(rank) * layout.rails + layout.local_of(rank)) / leaf_seats;
+  switch (kind) {
+    case model::Fabric::rail_optimised: PR_TRY(plan_rail_optimised(layout, rule, plan)); break;
+    case model::Fabric::rail_only: PR_TRY(plan_rail_only(layout, rule, plan)); break;
+    case model::Fabric::fat_tree: PR_TRY(plan_fat_tree(layout, rule, plan)); break;
   }
   return plan;
 }
@@ -102,7 +123,10 @@ Result<Plan> make_plan(model::Fabric kind, const Layout& layout, const Electrica
 class Electrical final : public Fabric {
  public:
   Electrical(model::Fabric kind, const Layout& layout, const ElectricalOptions& options, const Plan& plan)
-      : Fabric(fabric_name(kind), layout, options.scale_up), options_(options), plane_of_(plan.plane_of), leaf_of_(plan.leaf_of) {
+      : Fabric(fabric_name(kind), layout, options.scale_up),
+        options_(options),
+        plane_of_(plan.plane_of),
+        leaf_of_(plan.leaf_of) {
     const auto nic = static_cast<double>(options.nic_rate.bits_per_second);
     first_nic_ = static_cast<LinkId>(links().size());
     for (Rank rank = 0; rank < layout.gpus(); ++rank) add_link(LinkKind::nic_tx, rank, 0, nic);
@@ -140,7 +164,8 @@ class Electrical final : public Fabric {
     Time slowest;
     if (kind == Collective::all_to_all) {
       if (n > kMostAllToAllMembers) {
-        return fail(ErrorCode::infeasible, fmt::format("an all_to_all of {} members: {} at most", n, kMostAllToAllMembers));
+        return fail(ErrorCode::infeasible,
+                    fmt::format("an all_to_all of {} members: {} at most", n, kMostAllToAllMembers));
       }
       for (const Rank source : members) {
         for (const Rank destination : members) {
@@ -171,9 +196,10 @@ class Electrical final : public Fabric {
     const Rank relay = layout().rank_at(layout().domain_of(source), layout().local_of(destination));
     if (options_.cross_rail == CrossRail::refuse || relay == kNoRank) {
       return fail(ErrorCode::infeasible,
-                  fmt::format("rank {} (rail {}) to rank {} (rail {}) on a rail-only fabric: no network joins rails{}", source,
-                              layout().local_of(source), destination, layout().local_of(destination),
-                              relay == kNoRank ? ", and the sender's domain has no GPU on that rail" : "; allow the relay through the domain"));
+                  fmt::format("rank {} (rail {}) to rank {} (rail {}) on a rail-only fabric: no network joins rails{}",
+                              source, layout().local_of(source), destination, layout().local_of(destination),
+                              relay == kNoRank ? ", and the sender's domain has no GPU on that rail"
+                                               : "; allow the relay through the domain"));
     }
     loads.add(scale_up_tx(source), bytes);
     loads.add(scale_up_rx(relay), bytes);

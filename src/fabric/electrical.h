@@ -2,7 +2,7 @@
 // links and the links between switches, which are modelled one by one (or, `ideal`, as one link per switch).
 //
 // A leaf of radix R at down:up ratio o gives d ports to NICs and u to spines, the largest d with
-//   d * ports_per_nic + u <= R,   u = ceil(d * nic_rate / (o * port_rate)),   ports_per_nic = ceil(nic_rate / port_rate).
+//   d * ports_per_nic + u <= R,  u = ceil(d * nic_rate / (o * port_rate)),  ports_per_nic = ceil(nic_rate / port_rate).
 // Above the leaves a folded Clos (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008) of the same box:
 //   one leaf          no tier above (the whole radix serves NICs)
 //   up to R leaves    spines: uplink j of each leaf ends at spine j mod S, S = ceil(u / floor(R / leaves))
@@ -31,16 +31,16 @@ enum class CrossRail : std::uint8_t { relay, refuse };
 
 struct ElectricalOptions {
   model::ScaleUp scale_up;
-  std::int64_t radix = 64;                        // ports of one switch
-  Rate port_rate = gigabytes_per_second(50);      // per switch port and direction
-  Rate nic_rate = gigabytes_per_second(50);       // per GPU and direction
-  double oversubscription = 1.0;                  // down : up at the leaves
+  std::int64_t radix = 64;                    // ports of one switch
+  Rate port_rate = gigabytes_per_second(50);  // per switch port and direction
+  Rate nic_rate = gigabytes_per_second(50);   // per GPU and direction
+  double oversubscription = 1.0;              // down : up at the leaves
   model::LoadBalance load_balance = model::LoadBalance::ideal;
   std::uint64_t ecmp_seed = 1;
-  std::int64_t flows = 1;                         // per pair, for ECMP
-  Time latency = nanoseconds(1000);               // NIC to NIC without switches
-  Time hop_latency = nanoseconds(600);            // per switch crossed
-  CrossRail cross_rail = CrossRail::relay;        // rail_only
+  std::int64_t flows = 1;                   // per pair, for ECMP
+  Time latency = nanoseconds(1000);         // NIC to NIC without switches
+  Time hop_latency = nanoseconds(600);      // per switch crossed
+  CrossRail cross_rail = CrossRail::relay;  // rail_only
 };
 
 // Options from a scenario; the radix and port rate of its switch come from the catalog.
@@ -53,9 +53,9 @@ Result<std::unique_ptr<Fabric>> make_electrical(model::Fabric kind, const Layout
 // What was built, for reports: switches per tier and ports of one leaf, of all planes together.
 struct ElectricalShape {
   std::int64_t leaves = 0;
-  std::int64_t spines = 0;        // spine or aggregation switches
+  std::int64_t spines = 0;  // spine or aggregation switches
   std::int64_t cores = 0;
-  std::int64_t leaf_down = 0;     // NICs that one leaf can take
+  std::int64_t leaf_down = 0;  // NICs that one leaf can take
   std::int64_t leaf_up = 0;
   std::int64_t tiers = 0;
 };

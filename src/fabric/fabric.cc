@@ -55,7 +55,8 @@ std::int64_t ring_steps(Collective kind, std::size_t n) {
 }
 
 void Fabric::Loads::merge() {
-  std::stable_sort(loads_.begin(), loads_.end(), [](const LinkUsage& a, const LinkUsage& b) { return a.link < b.link; });
+  std::stable_sort(loads_.begin(), loads_.end(),
+                   [](const LinkUsage& a, const LinkUsage& b) { return a.link < b.link; });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < loads_.size(); ++i) {
     if (kept > 0 && loads_[kept - 1].link == loads_[i].link) {
@@ -130,7 +131,8 @@ std::string Fabric::link_name(LinkId id) const {
 }
 
 Status Fabric::check_members(std::span<const Rank> members) const {
-  if (members.empty()) return fail(ErrorCode::invalid_input, "a group without members: a collective needs at least one rank");
+  if (members.empty())
+    return fail(ErrorCode::invalid_input, "a group without members: a collective needs at least one rank");
   std::vector<Rank> sorted(members.begin(), members.end());
   std::sort(sorted.begin(), sorted.end());
   if (sorted.back() >= layout_.gpus()) {

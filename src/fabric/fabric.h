@@ -58,34 +58,34 @@ struct CircuitDemand {
 };
 
 struct Footprint {
-  std::vector<LinkUsage> usage;        // by link, ascending; empty: moves no bytes (a group of one)
-  std::vector<CircuitDemand> circuits; // ascending; no port twice; empty on electrical fabrics and in a domain
-  Path path = Path::rail;              // rail as soon as any part leaves the domain
-  double bytes_per_payload = 0;        // bytes through a link of share 1, per payload byte
-  double wire_per_payload = 0;         // bytes put on links by all GPUs together, per payload byte; forwarding and
-                                       // hierarchy counted each time, switches not
-  Time latency;                        // whole fixed term: the sum over steps
-  std::int64_t steps = 0;              // one after the other, scale-up and rail steps together
-  Time step_latency;                   // of the slowest step
+  std::vector<LinkUsage> usage;         // by link, ascending; empty: moves no bytes (a group of one)
+  std::vector<CircuitDemand> circuits;  // ascending; no port twice; empty on electrical fabrics and in a domain
+  Path path = Path::rail;               // rail as soon as any part leaves the domain
+  double bytes_per_payload = 0;         // bytes through a link of share 1, per payload byte
+  double wire_per_payload = 0;          // bytes put on links by all GPUs together, per payload byte; forwarding and
+                                        // hierarchy counted each time, switches not
+  Time latency;                         // whole fixed term: the sum over steps
+  std::int64_t steps = 0;               // one after the other, scale-up and rail steps together
+  Time step_latency;                    // of the slowest step
 };
 
 enum class LinkKind : std::uint8_t {
   scale_up_tx,  // GPU to its domain's switch
   scale_up_rx,
-  nic_tx,       // GPU to its leaf
+  nic_tx,  // GPU to its leaf
   nic_rx,
-  leaf_up,      // leaf to spine (or aggregation) switch
+  leaf_up,  // leaf to spine (or aggregation) switch
   leaf_down,
-  core_up,      // aggregation to core switch
+  core_up,  // aggregation to core switch
   core_down,
-  port_tx,      // photonic: Tx direction of a GPU port; the circuit is exclusive, so the partner's Rx is the same link
+  port_tx,  // photonic: Tx direction of a GPU port; the circuit is exclusive, so the partner's Rx is the same link
 };
 
 struct Link {
-  double capacity = 0;       // bit/s
+  double capacity = 0;  // bit/s
   LinkKind kind = LinkKind::scale_up_tx;
-  std::uint32_t owner = 0;   // rank, or number of the switch at the lower end
-  std::uint32_t index = 0;   // among the owner's links of this kind; the local index of an optical port
+  std::uint32_t owner = 0;  // rank, or number of the switch at the lower end
+  std::uint32_t index = 0;  // among the owner's links of this kind; the local index of an optical port
 };
 
 class Fabric {
@@ -97,7 +97,7 @@ class Fabric {
   const std::string& name() const { return name_; }  // "rail_optimised", "fat_tree", "rail_only", "photonic"
   const Layout& layout() const { return layout_; }
   const std::vector<Link>& links() const { return links_; }
-  std::vector<double> capacities() const;            // bit/s, for algo::FairShare
+  std::vector<double> capacities() const;  // bit/s, for algo::FairShare
   std::string link_name(LinkId link) const;
   std::uint32_t ports_per_gpu() const { return ports_per_gpu_; }  // optical; 0 on electrical fabrics
   PortId ports() const { return ports_per_gpu_ * layout_.gpus(); }

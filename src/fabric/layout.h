@@ -22,10 +22,10 @@ struct Place {
 };
 
 struct Layout {
-  std::vector<Place> places;        // per rank
+  std::vector<Place> places;  // per rank
   std::uint32_t domains = 0;
-  std::uint32_t rails = 0;          // GPUs in the largest domain
-  std::vector<Rank> ranks_by_place; // domain * rails + local -> rank, kNoRank where no GPU sits
+  std::uint32_t rails = 0;           // GPUs in the largest domain
+  std::vector<Rank> ranks_by_place;  // domain * rails + local -> rank, kNoRank where no GPU sits
 
   std::uint32_t gpus() const { return static_cast<std::uint32_t>(places.size()); }
   std::uint32_t domain_of(Rank rank) const { return places[rank].domain; }

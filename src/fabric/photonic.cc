@@ -43,14 +43,18 @@ class Photonic final : public Fabric {
   Indices ports_of(Dimension dimension) const { return split_.ports[index_of(dimension)]; }
 
   Status too_few(Dimension dimension, std::size_t members, std::size_t have) const {
-    const char* hint = options_.split.empty() ? "raise rail.ports" : "give the dimension a larger part of the static split";
-    return fail(ErrorCode::infeasible,
-                fmt::format("a {} ring of {} members needs 2 duplex ports per GPU, one for each neighbour; it has {}: {}",
-                            model::to_text(dimension), members, have, hint));
+    const char* hint =
+        options_.split.empty() ? "raise rail.ports" : "give the dimension a larger part of the static split";
+    return fail(
+        ErrorCode::infeasible,
+        fmt::format("a {} ring of {} members needs 2 duplex ports per GPU, one for each neighbour; it has {}: {}",
+                    model::to_text(dimension), members, have, hint));
   }
   Status no_ports(Dimension dimension) const {
-    return fail(ErrorCode::infeasible, fmt::format("the static split gives no port to the {} dimension, which sends on a rail: "
-                                                   "give it one, or use a policy that switches", model::to_text(dimension)));
+    return fail(ErrorCode::infeasible,
+                fmt::format("the static split gives no port to the {} dimension, which sends on a rail: "
+                            "give it one, or use a policy that switches",
+                            model::to_text(dimension)));
   }
   // Ports that a pair uses, the first ones.
   Indices pair_ports(Indices own) const {
@@ -111,20 +115,24 @@ class Photonic final : public Fabric {
                           layout().domain_of(members[i]), layout().local_of(members[i]));
     }
     if (members.size() > 4) some += ", ...";
-    return fail(ErrorCode::infeasible,
-                fmt::format("{} over a {} group of {} on photonic rails: {}. No circuit leaves its rail, so members must share one "
-                            "local index, or be the same local indices of every domain; choose degrees that fill domains, or an "
-                            "electrical fabric",
-                            model::to_text(kind), model::to_text(dimension), members.size(), some));
+    return fail(
+        ErrorCode::infeasible,
+        fmt::format(
+            "{} over a {} group of {} on photonic rails: {}. No circuit leaves its rail, so members must share one "
+            "local index, or be the same local indices of every domain; choose degrees that fill domains, or an "
+            "electrical fabric",
+            model::to_text(kind), model::to_text(dimension), members.size(), some));
   }
 
   Status add_message(Rank source, Rank destination, Dimension dimension, Loads& loads) const override {
     if (layout().local_of(source) != layout().local_of(destination)) {
-      return fail(ErrorCode::infeasible,
-                  fmt::format("a {} message from rank {} (rail {}) to rank {} (rail {}): no circuit leaves its rail; send between "
-                              "ranks of one local index, or use an electrical fabric",
-                              model::to_text(dimension), source, layout().local_of(source), destination,
-                              layout().local_of(destination)));
+      return fail(
+          ErrorCode::infeasible,
+          fmt::format(
+              "a {} message from rank {} (rail {}) to rank {} (rail {}): no circuit leaves its rail; send between "
+              "ranks of one local index, or use an electrical fabric",
+              model::to_text(dimension), source, layout().local_of(source), destination,
+              layout().local_of(destination)));
     }
     const Indices own = ports_of(dimension);
     if (own.empty()) return no_ports(dimension);
@@ -165,7 +173,8 @@ Status check_split(const PortSplit& split, std::int64_t ports) {
                     fmt::format("the split gives port {} to {}: GPUs have ports 0 to {}", index, name, ports - 1));
       }
       if (taken[index]) {
-        return fail(ErrorCode::invalid_input, fmt::format("the split gives port {} twice, the second time to {}", index, name));
+        return fail(ErrorCode::invalid_input,
+                    fmt::format("the split gives port {} twice, the second time to {}", index, name));
       }
       taken[index] = true;
     }
@@ -187,10 +196,12 @@ PhotonicOptions photonic_options(const model::Scenario& scenario) {
 
 Result<std::unique_ptr<Fabric>> make_photonic(const Layout& layout, const PhotonicOptions& options) {
   if (options.ports < 1 || options.ports > kMostPorts) {
-    return fail(ErrorCode::invalid_input, fmt::format("rail.ports = {}: between 1 and {} duplex ports per GPU", options.ports, kMostPorts));
+    return fail(ErrorCode::invalid_input,
+                fmt::format("rail.ports = {}: between 1 and {} duplex ports per GPU", options.ports, kMostPorts));
   }
   if (options.ports * static_cast<std::int64_t>(layout.gpus()) > (std::int64_t{1} << 28)) {
-    return fail(ErrorCode::invalid_input, fmt::format("{} GPUs of {} ports: more than 2^28 ports", layout.gpus(), options.ports));
+    return fail(ErrorCode::invalid_input,
+                fmt::format("{} GPUs of {} ports: more than 2^28 ports", layout.gpus(), options.ports));
   }
   if (options.port_rate.bits_per_second <= 0 || options.scale_up.rate.bits_per_second <= 0) {
     return fail(ErrorCode::invalid_input, "rail.port_rate and scale_up.rate must be above 0");

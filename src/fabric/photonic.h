@@ -36,12 +36,12 @@ struct PortSplit {
 
 struct PhotonicOptions {
   model::ScaleUp scale_up;
-  std::int64_t ports = 4;                        // per GPU
-  Rate port_rate = gigabits_per_second(100);     // per port and direction
-  Time latency = nanoseconds(1000);              // one step between neighbours
+  std::int64_t ports = 4;                     // per GPU
+  Rate port_rate = gigabits_per_second(100);  // per port and direction
+  Time latency = nanoseconds(1000);           // one step between neighbours
   PairPorts pair_ports = PairPorts::all;
-  std::int64_t pipeline_stages = 0;              // 2: stages are pairs, with all ports; 0: not known, chains
-  std::vector<PortSplit> split;                  // none: every dimension uses all ports; else exactly one
+  std::int64_t pipeline_stages = 0;  // 2: stages are pairs, with all ports; 0: not known, chains
+  std::vector<PortSplit> split;      // none: every dimension uses all ports; else exactly one
 };
 
 PhotonicOptions photonic_options(const model::Scenario& scenario);
@@ -56,9 +56,9 @@ struct RailShape {
   double weight = 1;  // its claim to ports; rail_shapes: bytes that all GPUs together send on rails for it
 };
 
-// What the graph asks of rails: one shape per dimension that leaves a domain, ascending by dimension. `chain` where some
-// rank exchanges pipeline messages with two others, `pair` where with one. infeasible where no split can serve: a rank
-// in two different groups of one dimension, with more peers than that, or a dimension with collectives and messages.
+// What the graph asks of rails: one shape per dimension that leaves a domain, ascending by dimension. `chain` where
+// some rank exchanges pipeline messages with two others, `pair` where with one. infeasible where no split can serve: a
+// rank in two different groups of one dimension or with more peers, a dimension with both collectives and messages.
 // The graph must have passed model::check.
 Result<std::vector<RailShape>> rail_shapes(const model::TaskGraph& graph, const Layout& layout);
 

@@ -100,9 +100,10 @@ class Claims {
     std::vector<RailShape> result;
     for (const auto& [dimension, claim] : claims_) {
       if (claim.peers > 0 && claim.ring_members > 1) {
-        return fail(ErrorCode::infeasible, fmt::format("the {} dimension has both collectives and messages on rails: a static plan gives "
-                                                       "a dimension circuits of one kind; use a policy that switches",
-                                                       model::to_text(dimension)));
+        return fail(ErrorCode::infeasible,
+                    fmt::format("the {} dimension has both collectives and messages on rails: a static plan gives "
+                                "a dimension circuits of one kind; use a policy that switches",
+                                model::to_text(dimension)));
       }
       RailShape::Kind kind = RailShape::Kind::pair;
       if (claim.ring_members > 2) kind = RailShape::Kind::ring;
@@ -116,9 +117,10 @@ class Claims {
   Status add_group(Rank rank, const SlotTraffic& slot, GroupId id, std::map<Dimension, GroupId>& group_of) {
     const auto [other, first] = group_of.try_emplace(slot.dimension, id);
     if (!first && graph_.groups[other->second].members != graph_.groups[id].members) {
-      return fail(ErrorCode::infeasible, fmt::format("rank {} is in two groups of the {} dimension on its rail ({} and {}): a static plan "
-                                                     "holds one; use a policy that switches",
-                                                     rank, model::to_text(slot.dimension), other->second, id));
+      return fail(ErrorCode::infeasible,
+                  fmt::format("rank {} is in two groups of the {} dimension on its rail ({} and {}): a static plan "
+                              "holds one; use a policy that switches",
+                              rank, model::to_text(slot.dimension), other->second, id));
     }
     const RailGroup& shape = groups_[id];
     Claim& claim = claims_[slot.dimension];
@@ -132,9 +134,9 @@ class Claims {
   }
 
   static Status too_many_peers(Rank rank, Dimension dimension, std::size_t peers, std::size_t most) {
-    return fail(ErrorCode::infeasible,
-                fmt::format("rank {} exchanges {} messages with {} ranks on its rail: a static plan holds {}; use a policy that switches",
-                            rank, model::to_text(dimension), peers, most));
+    return fail(ErrorCode::infeasible, fmt::format("rank {} exchanges {} messages with {} ranks on its rail: a static "
+                                                   "plan holds {}; use a policy that switches",
+                                                   rank, model::to_text(dimension), peers, most));
   }
 
   const TaskGraph& graph_;
@@ -178,7 +180,8 @@ std::optional<std::size_t> neediest(std::span<const RailShape> shapes, std::span
 
 Result<std::vector<RailShape>> rail_shapes(const TaskGraph& graph, const Layout& layout) {
   if (graph.ranks() != layout.gpus()) {
-    return fail(ErrorCode::invalid_input, fmt::format("a workload of {} ranks on {} GPUs: they must be equal", graph.ranks(), layout.gpus()));
+    return fail(ErrorCode::invalid_input,
+                fmt::format("a workload of {} ranks on {} GPUs: they must be equal", graph.ranks(), layout.gpus()));
   }
   Claims claims(graph, layout);
   for (Rank rank = 0; rank < graph.ranks(); ++rank) PR_TRY(claims.add_rank(rank));
@@ -194,10 +197,12 @@ Result<PortSplit> split_ports(std::span<const RailShape> shapes, std::int64_t po
   for (const RailShape& shape : shapes) {
     given.push_back(least_ports(shape.kind));
     needed += given.back();
-    terms += fmt::format("{}{} {} {}", terms.empty() ? "" : " + ", model::to_text(shape.dimension), to_text(shape.kind), given.back());
+    terms += fmt::format("{}{} {} {}", terms.empty() ? "" : " + ", model::to_text(shape.dimension), to_text(shape.kind),
+                         given.back());
   }
   if (needed > ports) {
-    return fail(ErrorCode::infeasible, fmt::format("static needs {} ports per GPU ({}), there are {}", needed, terms, ports));
+    return fail(ErrorCode::infeasible,
+                fmt::format("static needs {} ports per GPU ({}), there are {}", needed, terms, ports));
   }
   std::int64_t left = ports - needed;
   while (const auto shape = neediest(shapes, given, ports, left)) {
