@@ -1,9 +1,9 @@
 #include "workload/chakra_trace.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <fmt/format.h>
 #include <limits>
 
 namespace photonrail::workload {
@@ -33,21 +33,31 @@ struct Field {
 
 struct Value {
   enum class Kind : std::uint8_t { none, integer, text, other } kind = Kind::none;
-  bool too_large = false;     // an unsigned value above the signed range
+  bool too_large = false;  // an unsigned value above the signed range
   std::int64_t integer = 0;
   std::string_view text;
 };
 
 enum Attribute : std::uint32_t {
-  kNumOps = 1, kTensorSize = 2, kCommSize = 4, kCommType = 8, kCommSrc = 16, kCommDst = 32, kCommTag = 64,
-  kGroup = 128, kCpu = 256, kUnused = 0,
+  kNumOps = 1,
+  kTensorSize = 2,
+  kCommSize = 4,
+  kCommType = 8,
+  kCommSrc = 16,
+  kCommDst = 32,
+  kCommTag = 64,
+  kGroup = 128,
+  kCpu = 256,
+  kUnused = 0,
 };
 
 Attribute attribute_of(std::string_view name) {
   switch (name.size()) {
     case 7: return name == "num_ops" ? kNumOps : name == "pg_name" ? kGroup : kUnused;
-    case 8: return name == "comm_src" ? kCommSrc : name == "comm_dst" ? kCommDst : name == "comm_tag" ? kCommTag : kUnused;
-    case 9: return name == "comm_size" ? kCommSize : name == "comm_type" ? kCommType : name == "is_cpu_op" ? kCpu : kUnused;
+    case 8:
+      return name == "comm_src" ? kCommSrc : name == "comm_dst" ? kCommDst : name == "comm_tag" ? kCommTag : kUnused;
+    case 9:
+      return name == "comm_size" ? kCommSize : name == "comm_type" ? kCommType : name == "is_cpu_op" ? kCpu : kUnused;
     case 11: return name == "tensor_size" ? kTensorSize : kUnused;
     default: return kUnused;
   }
@@ -61,7 +71,9 @@ std::int64_t zigzag(std::uint64_t v) { return static_cast<std::int64_t>(v >> 1) 
 class Parser {
  public:
   Parser(std::span<const std::byte> bytes, std::string_view file, bool keep_names)
-      : begin_(reinterpret_cast<const std::uint8_t*>(bytes.data())), file_(file), keep_names_(keep_names),
+      : begin_(reinterpret_cast<const std::uint8_t*>(bytes.data())),
+        file_(file),
+        keep_names_(keep_names),
         all_{begin_, begin_ + bytes.size()} {}
 
   Result<ChakraTrace> run() {
@@ -80,14 +92,18 @@ class Parser {
  private:
   struct Draft {
     ChakraNode node;
-    std::uint32_t seen = 0;       // Attribute bits
+    std::uint32_t seen = 0;  // Attribute bits
     std::string_view name;
     const std::uint8_t* at = nullptr;
     bool has_id = false;
   };
 
   bool fail(const std::uint8_t* at, std::string_view what, std::string_view hint) {
-    if (what_.empty()) { at_ = at; what_ = what; hint_ = hint; }
+    if (what_.empty()) {
+      at_ = at;
+      what_ = what;
+      hint_ = hint;
+    }
     return false;
   }
   tl::unexpected<Error> refuse(const std::uint8_t* at, std::string_view what, std::string_view hint) {
@@ -120,7 +136,8 @@ class Parser {
       value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if (byte < 0x80) return true;
     }
-    return fail(start, "a variable-length integer is longer than 64 bits", "the file is damaged, or not a Chakra trace");
+    return fail(start, "a variable-length integer is longer than 64 bits",
+                "the file is damaged, or not a Chakra trace");
   }
 
   bool field(Cursor& c, Field& out) {
@@ -216,8 +233,7 @@ class Parser {
       case 7: return expect(at, f, kVarint, "Node (duration_micros)") && varint(c, draft.node.duration_micros);
       case 8:
       case 9: return expect(at, f, kLength, "Node (inputs, outputs)") && length_prefixed(c, inner);
-      case 10:
-        return expect(at, f, kLength, "Node (attr)") && length_prefixed(c, inner) && attribute(inner, draft);
+      case 10: return expect(at, f, kLength, "Node (attr)") && length_prefixed(c, inner) && attribute(inner, draft);
       default:
         return fail(at, fmt::format("unknown field {} of Node", f.number),
                     "fields are 1 to 10 (schema of Chakra 0.0.4); a newer schema is not understood");
@@ -274,34 +290,42 @@ class Parser {
     };
     const auto is_large = [&] { return raw > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()); };
     switch (f.number) {
-      case 7: case 9: case 11: case 27:  // int32, int64, uint32, bool
+      case 7:
+      case 9:
+      case 11:
+      case 27:  // int32, int64, uint32, bool
         if (!expect(at, f, kVarint, "AttributeProto") || !varint(c, raw)) return false;
         return integer(static_cast<std::int64_t>(raw), false);
-      case 13:                           // uint64
+      case 13:  // uint64
         if (!expect(at, f, kVarint, "AttributeProto") || !varint(c, raw)) return false;
         return integer(static_cast<std::int64_t>(raw), is_large());
-      case 15: case 17:                  // sint32, sint64
+      case 15:
+      case 17:  // sint32, sint64
         if (!expect(at, f, kVarint, "AttributeProto") || !varint(c, raw)) return false;
         return integer(zigzag(raw), false);
-      case 19: case 23:                  // fixed32, sfixed32
+      case 19:
+      case 23:  // fixed32, sfixed32
         if (!expect(at, f, kFixed32, "AttributeProto") || !fixed(c, 4, raw)) return false;
         return integer(f.number == 19 ? static_cast<std::int64_t>(raw)
-                                      : static_cast<std::int32_t>(static_cast<std::uint32_t>(raw)), false);
-      case 21: case 25:                  // fixed64, sfixed64
+                                      : static_cast<std::int32_t>(static_cast<std::uint32_t>(raw)),
+                       false);
+      case 21:
+      case 25:  // fixed64, sfixed64
         if (!expect(at, f, kFixed64, "AttributeProto") || !fixed(c, 8, raw)) return false;
         return integer(static_cast<std::int64_t>(raw), f.number == 21 && is_large());
-      case 29:                           // string
+      case 29:  // string
         if (!expect(at, f, kLength, "AttributeProto") || !length_prefixed(c, inner)) return false;
         out = {Value::Kind::text, false, 0, text_of(inner)};
         return true;
       case 3:
-      case 5:                            // double, float
+      case 5:  // double, float
         out.kind = Value::Kind::other;
         return expect(at, f, f.number == 3 ? kFixed64 : kFixed32, "AttributeProto") &&
                fixed(c, f.number == 3 ? 8 : 4, raw);
-      default:                           // lists and bytes
+      default:  // lists and bytes
         out.kind = Value::Kind::other;
-        if (f.number > 32) return fail(at, fmt::format("unknown field {} of AttributeProto", f.number), "fields are 1 to 32");
+        if (f.number > 32)
+          return fail(at, fmt::format("unknown field {} of AttributeProto", f.number), "fields are 1 to 32");
         return expect(at, f, kLength, "AttributeProto") && length_prefixed(c, inner);
     }
   }
@@ -315,8 +339,9 @@ class Parser {
     const std::int64_t v = value.integer;
     const auto within = [&](std::int64_t low, std::int64_t high) {
       if (!value.too_large && v >= low && v <= high) return true;
-      return fail(at, fmt::format("attribute {} = {} is out of range", name,
-                                  value.too_large ? fmt::to_string(static_cast<std::uint64_t>(v)) : fmt::to_string(v)),
+      return fail(at,
+                  fmt::format("attribute {} = {} is out of range", name,
+                              value.too_large ? fmt::to_string(static_cast<std::uint64_t>(v)) : fmt::to_string(v)),
                   fmt::format("expected {} to {}", low, high));
     };
     constexpr std::int64_t kInt32 = std::numeric_limits<std::int32_t>::max();
@@ -391,7 +416,8 @@ class Parser {
     std::sort(ids.begin(), ids.end());
     const auto twice = std::adjacent_find(ids.begin(), ids.end());
     if (twice == ids.end()) return true;
-    return fail(all_.end, fmt::format("node id {} occurs more than once", *twice), "every node of a rank has its own id");
+    return fail(all_.end, fmt::format("node id {} occurs more than once", *twice),
+                "every node of a rank has its own id");
   }
 
   const std::uint8_t* begin_;
@@ -399,7 +425,7 @@ class Parser {
   bool keep_names_;
   Cursor all_;
   ChakraTrace trace_;
-  Draft draft_;                 // the node being read
+  Draft draft_;  // the node being read
   bool in_node_ = false;
   const std::uint8_t* at_ = nullptr;
   std::string what_;

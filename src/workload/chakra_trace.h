@@ -14,14 +14,23 @@
 
 namespace photonrail::workload {
 
-enum class ChakraType : std::uint8_t { invalid, metadata, memory_load, memory_store, compute, send, receive, collective };
+enum class ChakraType : std::uint8_t {
+  invalid,
+  metadata,
+  memory_load,
+  memory_store,
+  compute,
+  send,
+  receive,
+  collective
+};
 
 struct ChakraNode {
   std::uint64_t id = 0;
   ChakraType type = ChakraType::invalid;
   bool is_cpu_op = false;
-  std::uint8_t comm_type = 0;         // CollectiveCommType of the schema: 0 all-reduce, 2 all-gather, 6 all-to-all, ...
-  std::uint32_t dependency_start = 0; // into ChakraTrace::dependencies, data and control together
+  std::uint8_t comm_type = 0;  // CollectiveCommType of the schema: 0 all-reduce, 2 all-gather, 6 all-to-all, ...
+  std::uint32_t dependency_start = 0;  // into ChakraTrace::dependencies, data and control together
   std::uint32_t dependency_count = 0;
   std::int64_t num_ops = 0;
   std::int64_t tensor_size = 0;
@@ -29,10 +38,10 @@ struct ChakraNode {
   std::int32_t comm_src = -1;
   std::int32_t comm_dst = -1;
   std::int32_t comm_tag = 0;
-  std::int32_t group = 0;             // pg_name as an integer; 0: all ranks
+  std::int32_t group = 0;  // pg_name as an integer; 0: all ranks
   std::uint64_t duration_micros = 0;
-  std::uint32_t name = 0;             // offset into ChakraTrace::names, 0 when names are skipped
-  bool has_num_ops = false;           // compute nodes may come with operations (roofline), with a duration, or both
+  std::uint32_t name = 0;    // offset into ChakraTrace::names, 0 when names are skipped
+  bool has_num_ops = false;  // compute nodes may come with operations (roofline), with a duration, or both
   bool has_tensor_size = false;
 
   friend bool operator==(const ChakraNode&, const ChakraNode&) = default;

@@ -18,12 +18,14 @@ void expect_refused(const std::string& text, const std::vector<std::string>& fra
   ASSERT_FALSE(trace.has_value());
   EXPECT_EQ(trace.error().code, ErrorCode::invalid_input);
   for (const std::string& fragment : fragments)
-    EXPECT_NE(trace.error().message.find(fragment), std::string::npos) << trace.error().message << "\nlacks " << fragment;
+    EXPECT_NE(trace.error().message.find(fragment), std::string::npos)
+        << trace.error().message << "\nlacks " << fragment;
 }
 
 TEST(ChakraTrace, ReadsEveryField) {
   const auto trace = parse(metadata() + compute(2, 1'000'000'000'000, 4096) + collective(3, 7, 512, "17", {2}) +
-                           send(4, 9, 325316, 77, {2, 3}) + replay(5, 12), true);
+                               send(4, 9, 325316, 77, {2, 3}) + replay(5, 12),
+                           true);
   ASSERT_TRUE(trace.has_value()) << trace.error().message;
   ASSERT_EQ(trace->nodes.size(), 4u);
   const ChakraNode& work = trace->nodes[0];
@@ -49,7 +51,8 @@ TEST(ChakraTrace, ReadsEveryField) {
 TEST(ChakraTrace, TakesEveryIntegerKind) {
   const std::string fixed32 = key(19, 5) + std::string("\x07\0\0\0", 4);
   const std::string fixed64 = key(25, 1) + std::string("\x07\0\0\0\0\0\0\0", 8);
-  for (const std::string& value : {number(7, 7), number(9, 7), number(11, 7), number(13, 7), number(15, 14), number(17, 14), fixed32, fixed64}) {
+  for (const std::string& value :
+       {number(7, 7), number(9, 7), number(11, 7), number(13, 7), number(15, 14), number(17, 14), fixed32, fixed64}) {
     const auto trace = parse(metadata() + node(1, 4, {}, attribute("num_ops", value)));
     ASSERT_TRUE(trace.has_value()) << trace.error().message;
     EXPECT_EQ(trace->nodes[0].num_ops, 7);
@@ -79,18 +82,22 @@ TEST(ChakraTrace, RefusesWhatIsWrongWithPositionAndNode) {
   expect_refused(metadata() + node(5, 9, {}), {"node 5 'n5'", "unknown node type 9"});
   expect_refused(metadata() + node(5, 4, {}, number(13, 1)), {"unknown field 13"});
   expect_refused(metadata() + replay(5, 1) + replay(6, 1) + replay(5, 1), {"node id 5 occurs more than once"});
-  expect_refused(metadata() + node(5, 7, {}, int64_attribute("comm_type", 0)), {"node 5", "comm_size is missing", "COMM_COLL"});
+  expect_refused(metadata() + node(5, 7, {}, int64_attribute("comm_type", 0)),
+                 {"node 5", "comm_size is missing", "COMM_COLL"});
   expect_refused(metadata() + node(5, 5, {}, int64_attribute("comm_dst", 0)), {"comm_size is missing"});
   expect_refused(metadata() + collective(5, 10, 8, ""), {"comm_type = 10 is out of range"});
   expect_refused(metadata() + collective(5, 0, -8, ""), {"comm_size = -8 is out of range"});
   expect_refused(metadata() + collective(5, 0, 8, "world"), {"pg_name 'world'"});
-  expect_refused(metadata() + node(5, 4, {}, attribute("num_ops", key(3, 1) + std::string(8, '\0'))), {"num_ops is not an integer"});
-  expect_refused(metadata() + node(5, 4, {}, attribute("num_ops", number(13, ~std::uint64_t{0}))), {"num_ops = 18446744073709551615"});
+  expect_refused(metadata() + node(5, 4, {}, attribute("num_ops", key(3, 1) + std::string(8, '\0'))),
+                 {"num_ops is not an integer"});
+  expect_refused(metadata() + node(5, 4, {}, attribute("num_ops", number(13, ~std::uint64_t{0}))),
+                 {"num_ops = 18446744073709551615"});
   expect_refused(metadata() + std::string(11, '\xff'), {"longer than 64 bits"});
 }
 
 TEST(ChakraTrace, SkipsUnusedAttributesUnread) {
-  const auto trace = parse(metadata() + node(5, 4, {}, text(10, text(1, "inputs") + "\xff\xff") + int64_attribute("num_ops", 3)));
+  const auto trace =
+      parse(metadata() + node(5, 4, {}, text(10, text(1, "inputs") + "\xff\xff") + int64_attribute("num_ops", 3)));
   ASSERT_TRUE(trace.has_value()) << trace.error().message;
   EXPECT_EQ(trace->nodes[0].num_ops, 3);
 }
@@ -103,7 +110,8 @@ RC_GTEST_PROP(ChakraTrace, SurvivesAnyBytes, (const std::string& noise)) {
 }
 
 RC_GTEST_PROP(ChakraTrace, SurvivesFlippedBytes, (std::uint32_t where, std::uint8_t with)) {
-  std::string whole = metadata() + compute(2, 1000, 4096) + collective(300, 7, 512, "17", {2}) + send(4, 9, 32, 77, {2, 3});
+  std::string whole =
+      metadata() + compute(2, 1000, 4096) + collective(300, 7, 512, "17", {2}) + send(4, 9, 32, 77, {2, 3});
   whole[where % whole.size()] = static_cast<char>(with);
   const auto trace = parse(whole);
   RC_ASSERT(trace.has_value() || !trace.error().message.empty());

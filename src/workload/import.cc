@@ -1,7 +1,7 @@
 #include "workload/import.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -22,7 +22,8 @@ using model::TaskIndex;
 using model::TaskKind;
 
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
-constexpr std::uint32_t kFlowShare = 16;  // a call is in the flow when 1/16 of the longest chain of computations follows
+constexpr std::uint32_t kFlowShare =
+    16;  // a call is in the flow when 1/16 of the longest chain of computations follows
 
 class Importer {
  public:
@@ -54,14 +55,17 @@ class Importer {
     const auto ranks = static_cast<std::int64_t>(traces_.ranks());
     if (options_.domain < 1) return refuse(fmt::format("a scale-up domain of {} GPUs", options_.domain));
     if (ranks > options_.domain && ranks % options_.domain != 0)
-      return refuse(fmt::format("{} ranks do not fill scale-up domains of {} GPUs\n  hint: set the domain to a divisor", ranks, options_.domain));
+      return refuse(fmt::format("{} ranks do not fill scale-up domains of {} GPUs\n  hint: set the domain to a divisor",
+                                ranks, options_.domain));
     if (options_.nominal_rate.bits_per_second <= 0) return refuse("the nominal rate must be above 0");
     for (const auto& [id, dimension] : options_.dimension_of) {
       if (id != 0 && traces_.groups.members.count(id) == 0)
-        return refuse(fmt::format("a dimension ({}) is given for group {}, which does not exist", to_text(dimension), id));
+        return refuse(
+            fmt::format("a dimension ({}) is given for group {}, which does not exist", to_text(dimension), id));
     }
     for (const std::vector<bool>& slots : traces_.slot_is_peer) {
-      if (slots.size() > 0xffff) return refuse(fmt::format("a rank with {} groups and peers: more than 65535", slots.size()));
+      if (slots.size() > 0xffff)
+        return refuse(fmt::format("a rank with {} groups and peers: more than 65535", slots.size()));
     }
     return {};
   }
@@ -98,7 +102,8 @@ class Importer {
         if (task.collective == Collective::all_gather) {
           if (task.bytes.count > kMaxBytes / members) {
             return refuse(fmt::format("{}: {} bytes from each of {} ranks are more than 2^60",
-                                      describe_node(traces_, classes_.leader[c], trace.nodes[source.node_of[t]]), task.bytes.count, members));
+                                      describe_node(traces_, classes_.leader[c], trace.nodes[source.node_of[t]]),
+                                      task.bytes.count, members));
           }
           task.bytes = task.bytes * members;
         }
@@ -130,9 +135,8 @@ class Importer {
       const Task& task = program.tasks[t];
       if (task.kind != TaskKind::collective) continue;
       const auto needs = program.needs(t);
-      const bool follows = std::any_of(needs.begin(), needs.end(), [&](TaskIndex need) {
-        return program.tasks[need].kind == TaskKind::compute;
-      });
+      const bool follows = std::any_of(needs.begin(), needs.end(),
+                                       [&](TaskIndex need) { return program.tasks[need].kind == TaskKind::compute; });
       SlotCalls& calls = out[task.slot];
       ++calls.total;
       if (task.collective == Collective::all_to_all) ++calls.all_to_all;
@@ -179,7 +183,8 @@ class Importer {
     for (std::uint32_t c = 0; c < programs_.size(); ++c) {
       for (Task& task : programs_[c].tasks) {
         if (task.kind != TaskKind::collective) continue;
-        task.dimension = dimension_of_group(traces_.slots[classes_.leader[c]][task.slot], classes_.slots[c][task.slot].group_class);
+        task.dimension =
+            dimension_of_group(traces_.slots[classes_.leader[c]][task.slot], classes_.slots[c][task.slot].group_class);
       }
     }
   }
@@ -285,12 +290,13 @@ class Importer {
     }
     for (const auto& [kind, what] : kinds) {
       if (kind.second == 1) continue;
-      out_.notes.push_back(fmt::format("{} group{} of {} rank{} (such as group {}) taken as {}", what.first, what.first == 1 ? "" : "s",
-                                       kind.second, kind.second == 1 ? "" : "s", what.second, to_text(kind.first)));
+      out_.notes.push_back(fmt::format("{} group{} of {} rank{} (such as group {}) taken as {}", what.first,
+                                       what.first == 1 ? "" : "s", kind.second, kind.second == 1 ? "" : "s",
+                                       what.second, to_text(kind.first)));
     }
     const std::uint32_t last = *std::max_element(out_.graph.stage_of.begin(), out_.graph.stage_of.end());
-    out_.notes.push_back(fmt::format("{} ranks in {} kinds, {} pipeline stage{}", traces_.ranks(), classes_.leader.size(), last + 1,
-                                     last == 0 ? "" : "s"));
+    out_.notes.push_back(fmt::format("{} ranks in {} kinds, {} pipeline stage{}", traces_.ranks(),
+                                     classes_.leader.size(), last + 1, last == 0 ? "" : "s"));
   }
 
   const TraceSet& traces_;

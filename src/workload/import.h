@@ -49,22 +49,22 @@ enum class CpuOps : std::uint8_t { refuse, serialise };  // serialise: they take
 enum class ComputeTime : std::uint8_t { roofline_else_replay, replay };
 
 struct ImportOptions {
-  operators::GpuRates gpu;                        // rates > 0 wherever the roofline is used
+  operators::GpuRates gpu;  // rates > 0 wherever the roofline is used
   ComputeTime compute_time = ComputeTime::roofline_else_replay;
   OpsUnit num_ops_unit = OpsUnit::multiply_accumulates;
-  double tensor_bytes_per_unit = 1.0;             // tensor_size x this = bytes; 2.0 where it counts bf16 elements
-  double comm_bytes_per_unit = 1.0;               // comm_size x this = bytes
-  std::int64_t domain = 8;                        // GPUs in one scale-up domain
+  double tensor_bytes_per_unit = 1.0;  // tensor_size x this = bytes; 2.0 where it counts bf16 elements
+  double comm_bytes_per_unit = 1.0;    // comm_size x this = bytes
+  std::int64_t domain = 8;             // GPUs in one scale-up domain
   CpuOps cpu_ops = CpuOps::refuse;
   std::map<std::int32_t, model::Dimension> dimension_of;  // group id -> dimension, where inference is not wanted
-  Rate nominal_rate = gigabytes_per_second(100);  // for the order of collectives only
+  Rate nominal_rate = gigabytes_per_second(100);          // for the order of collectives only
 };
 
 struct ImportedStep {
   model::TaskGraph graph;
-  std::vector<std::uint32_t> domain_of;           // per rank
-  std::vector<std::uint32_t> local_of;            // per rank: index in its domain, the number of its rail
-  std::vector<std::string> notes;                 // what was inferred, one sentence each
+  std::vector<std::uint32_t> domain_of;  // per rank
+  std::vector<std::uint32_t> local_of;   // per rank: index in its domain, the number of its rail
+  std::vector<std::string> notes;        // what was inferred, one sentence each
 };
 
 // Ranks with equal traces that stand in equal relations to others share a program. Refuses what the header of

@@ -77,7 +77,8 @@ std::uint32_t colour_groups(const Relations& relations, const std::vector<std::u
   std::vector<std::pair<std::uint32_t, std::uint32_t>> members;
   for (const Group& group : relations.groups) {
     members.clear();
-    for (std::size_t i = 0; i < group.members.size(); ++i) members.emplace_back(rank_colour[group.members[i]], group.slot[i]);
+    for (std::size_t i = 0; i < group.members.size(); ++i)
+      members.emplace_back(rank_colour[group.members[i]], group.slot[i]);
     std::sort(members.begin(), members.end());
     Digest digest;
     for (const auto& [colour, slot] : members) digest.add(std::uint64_t{colour} << 32 | slot);
@@ -86,8 +87,8 @@ std::uint32_t colour_groups(const Relations& relations, const std::vector<std::u
   return renumber(signatures, group_colour);
 }
 
-std::uint32_t colour_ranks(const TraceSet& traces, const Relations& relations, const std::vector<std::uint32_t>& group_colour,
-                           std::vector<std::uint32_t>& rank_colour) {
+std::uint32_t colour_ranks(const TraceSet& traces, const Relations& relations,
+                           const std::vector<std::uint32_t>& group_colour, std::vector<std::uint32_t>& rank_colour) {
   std::vector<std::uint64_t> signatures;
   for (std::size_t rank = 0; rank < traces.ranks(); ++rank) {
     Digest digest;

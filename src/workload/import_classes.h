@@ -30,10 +30,10 @@ struct SlotView {
 };
 
 struct RankClasses {
-  std::vector<std::uint32_t> class_of;               // per rank
-  std::vector<std::uint32_t> leader;                 // per class: its lowest rank
-  std::vector<std::vector<SlotView>> slots;          // per class
-  std::vector<std::vector<SlotRef>> groups;          // per class of groups: classes and slots of its members, each once
+  std::vector<std::uint32_t> class_of;       // per rank
+  std::vector<std::uint32_t> leader;         // per class: its lowest rank
+  std::vector<std::vector<SlotView>> slots;  // per class
+  std::vector<std::vector<SlotRef>> groups;  // per class of groups: classes and slots of its members, each once
 };
 
 RankClasses classify_ranks(const TraceSet& traces);

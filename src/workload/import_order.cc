@@ -1,7 +1,7 @@
 #include "workload/import_order.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <functional>
 #include <queue>
 
@@ -29,12 +29,12 @@ template <class T>
 using LowestFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
 struct ClassState {
-  std::vector<std::uint32_t> waiting;              // per task: dependencies that have not finished
-  std::vector<std::uint32_t> after_start;          // dependents in compressed rows
+  std::vector<std::uint32_t> waiting;      // per task: dependencies that have not finished
+  std::vector<std::uint32_t> after_start;  // dependents in compressed rows
   std::vector<TaskIndex> after;
-  std::vector<std::vector<TaskIndex>> issued;      // per slot: collectives in the order of issue
-  std::vector<TaskRef> partner;                    // per send and receive: the other side
-  std::vector<bool> is_issued;                     // per task
+  std::vector<std::vector<TaskIndex>> issued;  // per slot: collectives in the order of issue
+  std::vector<TaskRef> partner;                // per send and receive: the other side
+  std::vector<bool> is_issued;                 // per task
   LowestFirst<TaskIndex> ready_compute;
   bool is_computing = false;
   std::size_t finished = 0;
@@ -44,8 +44,14 @@ class NominalRun {
  public:
   NominalRun(const TraceSet& traces, const RankClasses& classes, const std::vector<TraceProgram>& sources, Rate rate,
              std::vector<Program>& programs)
-      : traces_(traces), classes_(classes), sources_(sources), rate_(rate), programs_(programs), states_(programs.size()),
-        group_next_(classes.groups.size(), 0), group_busy_(classes.groups.size(), false) {
+      : traces_(traces),
+        classes_(classes),
+        sources_(sources),
+        rate_(rate),
+        programs_(programs),
+        states_(programs.size()),
+        group_next_(classes.groups.size(), 0),
+        group_busy_(classes.groups.size(), false) {
     out_.stage_of.assign(programs.size(), kNoIndex);
   }
 
@@ -83,14 +89,18 @@ class NominalRun {
 
   Status refuse_silent_members() const {
     for (const std::vector<SlotRef>& group : classes_.groups) {
-      const auto silent = std::find_if(group.begin(), group.end(), [](const SlotRef& ref) { return ref.slot == kNoIndex; });
+      const auto silent =
+          std::find_if(group.begin(), group.end(), [](const SlotRef& ref) { return ref.slot == kNoIndex; });
       if (silent == group.end()) continue;
-      const auto caller = std::find_if(group.begin(), group.end(), [](const SlotRef& ref) { return ref.slot != kNoIndex; });
+      const auto caller =
+          std::find_if(group.begin(), group.end(), [](const SlotRef& ref) { return ref.slot != kNoIndex; });
       const std::uint32_t rank = classes_.leader[caller->cls];
       const std::int32_t id = traces_.slots[rank][caller->slot];
-      return refuse(ErrorCode::invalid_input,
-                    fmt::format("rank {} calls collectives in group {}, but a member of it never does (such as rank {})\n  hint: "
-                                "take the rank out of the group, or add its calls", rank, id, silent_member(rank, id)));
+      return refuse(
+          ErrorCode::invalid_input,
+          fmt::format("rank {} calls collectives in group {}, but a member of it never does (such as rank {})\n  hint: "
+                      "take the rank out of the group, or add its calls",
+                      rank, id, silent_member(rank, id)));
     }
     return {};
   }
@@ -99,7 +109,8 @@ class NominalRun {
     for (const std::uint32_t member : members_of(traces_, group)) {
       const std::vector<bool>& is_peer = traces_.slot_is_peer[traces_.program_of[member]];
       bool calls = false;
-      for (std::size_t s = 0; s < is_peer.size(); ++s) calls = calls || (!is_peer[s] && traces_.slots[member][s] == group);
+      for (std::size_t s = 0; s < is_peer.size(); ++s)
+        calls = calls || (!is_peer[s] && traces_.slots[member][s] == group);
       if (!calls) return member;
     }
     return rank;
@@ -131,7 +142,8 @@ class NominalRun {
     for (TaskIndex t = 0; t < program.tasks.size(); ++t) {
       if (program.tasks[t].kind == kind && program.tasks[t].slot == where.slot) list.push_back(t);
     }
-    std::sort(list.begin(), list.end(), [&](TaskIndex a, TaskIndex b) { return program.tasks[a].ordinal < program.tasks[b].ordinal; });
+    std::sort(list.begin(), list.end(),
+              [&](TaskIndex a, TaskIndex b) { return program.tasks[a].ordinal < program.tasks[b].ordinal; });
     return list;
   }
 
@@ -149,17 +161,19 @@ class NominalRun {
     return {};
   }
 
-  Status match(std::uint32_t from, const std::vector<TaskIndex>& sends, std::uint32_t to, const std::vector<TaskIndex>& receives) {
+  Status match(std::uint32_t from, const std::vector<TaskIndex>& sends, std::uint32_t to,
+               const std::vector<TaskIndex>& receives) {
     const std::size_t common = std::min(sends.size(), receives.size());
     for (std::size_t i = 0; i < common; ++i) {
       const TaskRef out{from, sends[i]};
       const TaskRef in{to, receives[i]};
       if (task(out).ordinal != task(in).ordinal) return refuse_lonely(task(out).ordinal < task(in).ordinal ? out : in);
       if (task(out).bytes != task(in).bytes) {
-        return refuse(ErrorCode::invalid_input,
-                      fmt::format("sizes differ: {} sends {} bytes to rank {} with tag {}, but node {} there receives {} bytes",
-                                  describe(out), task(out).bytes.count, slot_value(out), node(out).comm_tag, node(in).id,
-                                  task(in).bytes.count));
+        return refuse(
+            ErrorCode::invalid_input,
+            fmt::format("sizes differ: {} sends {} bytes to rank {} with tag {}, but node {} there receives {} bytes",
+                        describe(out), task(out).bytes.count, slot_value(out), node(out).comm_tag, node(in).id,
+                        task(in).bytes.count));
       }
       states_[from].partner[sends[i]] = in;
       states_[to].partner[receives[i]] = out;
@@ -171,20 +185,20 @@ class NominalRun {
 
   tl::unexpected<Error> refuse_lonely(TaskRef ref) const {
     const bool is_send = task(ref).kind == TaskKind::send;
-    return refuse(ErrorCode::invalid_input,
-                  fmt::format("{} without {}: {} {} rank {} with tag {} ({} bytes), and nothing there {} it\n  hint: source, "
-                              "destination and tag must be the same on both sides", is_send ? "send" : "receive",
-                              is_send ? "receive" : "send", describe(ref), is_send ? "sends to" : "receives from", slot_value(ref),
-                              node(ref).comm_tag, task(ref).bytes.count, is_send ? "receives" : "sends"));
+    return refuse(
+        ErrorCode::invalid_input,
+        fmt::format("{} without {}: {} {} rank {} with tag {} ({} bytes), and nothing there {} it\n  hint: source, "
+                    "destination and tag must be the same on both sides",
+                    is_send ? "send" : "receive", is_send ? "receive" : "send", describe(ref),
+                    is_send ? "sends to" : "receives from", slot_value(ref), node(ref).comm_tag, task(ref).bytes.count,
+                    is_send ? "receives" : "sends"));
   }
 
   Status issue(TaskRef ref) {
     ClassState& state = states_[ref.cls];
     state.is_issued[ref.task] = true;
     switch (task(ref).kind) {
-      case TaskKind::compute:
-        state.ready_compute.push(ref.task);
-        return {};
+      case TaskKind::compute: state.ready_compute.push(ref.task); return {};
       case TaskKind::collective: {
         std::vector<TaskIndex>& queue = state.issued[task(ref).slot];
         programs_[ref.cls].tasks[ref.task].ordinal = static_cast<std::uint32_t>(queue.size());
@@ -225,18 +239,23 @@ class NominalRun {
     for (const SlotRef& member : classes_.groups[group]) {
       if (states_[member.cls].issued[member.slot].size() <= next) return {};
     }
-    const auto call = [&](const SlotRef& member) { return TaskRef{member.cls, states_[member.cls].issued[member.slot][next]}; };
+    const auto call = [&](const SlotRef& member) {
+      return TaskRef{member.cls, states_[member.cls].issued[member.slot][next]};
+    };
     const TaskRef first = call(classes_.groups[group].front());
     for (const SlotRef& member : classes_.groups[group]) {
       const TaskRef other = call(member);
       if (task(other).collective == task(first).collective && task(other).bytes == task(first).bytes) continue;
-      return refuse(ErrorCode::invalid_input,
-                    fmt::format("members of group {} call different collectives as number {}: {} {} of {} bytes, {} {} of {} bytes",
-                                slot_value(first), next, describe(first), to_text(task(first).collective), task(first).bytes.count,
-                                describe(other), to_text(task(other).collective), task(other).bytes.count));
+      return refuse(
+          ErrorCode::invalid_input,
+          fmt::format(
+              "members of group {} call different collectives as number {}: {} {} of {} bytes, {} {} of {} bytes",
+              slot_value(first), next, describe(first), to_text(task(first).collective), task(first).bytes.count,
+              describe(other), to_text(task(other).collective), task(other).bytes.count));
     }
     group_busy_[group] = true;
-    for (const SlotRef& member : classes_.groups[group]) schedule(call(member), serialization_time(task(first).bytes, rate_));
+    for (const SlotRef& member : classes_.groups[group])
+      schedule(call(member), serialization_time(task(first).bytes, rate_));
     return {};
   }
 
@@ -277,9 +296,11 @@ class NominalRun {
       }
     }
     if (waits.empty()) return {};
-    return refuse(ErrorCode::deadlock, fmt::format("the ranks wait for each other and never finish:\n  {}\n  hint: every member of "
-                                                   "a group must call its collectives in the same order, and every send needs its "
-                                                   "receive", fmt::join(waits, "\n  ")));
+    return refuse(ErrorCode::deadlock,
+                  fmt::format("the ranks wait for each other and never finish:\n  {}\n  hint: every member of "
+                              "a group must call its collectives in the same order, and every send needs its "
+                              "receive",
+                              fmt::join(waits, "\n  ")));
   }
 
   bool is_over(TaskRef ref) const {
@@ -293,7 +314,8 @@ class NominalRun {
   std::string wait_text(TaskRef ref) const {
     const Task& t = task(ref);
     if (t.kind == TaskKind::collective)
-      return fmt::format("{} waits in {} number {} of group {}", describe(ref), to_text(t.collective), t.ordinal, slot_value(ref));
+      return fmt::format("{} waits in {} number {} of group {}", describe(ref), to_text(t.collective), t.ordinal,
+                         slot_value(ref));
     const TaskRef other = states_[ref.cls].partner[ref.task];
     return fmt::format("{} waits to {} rank {}, whose node {} is not reached", describe(ref),
                        t.kind == TaskKind::send ? "send to" : "receive from", slot_value(ref), node(other).id);
@@ -315,8 +337,9 @@ class NominalRun {
 
 }  // namespace
 
-Result<NominalOrder> run_nominally(const TraceSet& traces, const RankClasses& classes, const std::vector<TraceProgram>& sources,
-                                   Rate nominal_rate, std::vector<Program>& programs) {
+Result<NominalOrder> run_nominally(const TraceSet& traces, const RankClasses& classes,
+                                   const std::vector<TraceProgram>& sources, Rate nominal_rate,
+                                   std::vector<Program>& programs) {
   return NominalRun(traces, classes, sources, nominal_rate, programs).run();
 }
 

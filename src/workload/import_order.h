@@ -17,7 +17,8 @@ struct NominalOrder {
 
 // Sets Task::ordinal of every collective in `programs` (one per class). Refuses a send without its receive or the
 // reverse, sizes that differ, members of a group that call different collectives, and traces that wait for each other.
-Result<NominalOrder> run_nominally(const TraceSet& traces, const RankClasses& classes, const std::vector<TraceProgram>& sources,
-                                   Rate nominal_rate, std::vector<model::Program>& programs);
+Result<NominalOrder> run_nominally(const TraceSet& traces, const RankClasses& classes,
+                                   const std::vector<TraceProgram>& sources, Rate nominal_rate,
+                                   std::vector<model::Program>& programs);
 
 }  // namespace photonrail::workload

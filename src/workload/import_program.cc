@@ -1,7 +1,7 @@
 #include "workload/import_program.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -38,7 +38,10 @@ Collective collective_of(std::uint8_t comm_type) {
 }
 
 const char* name_of(std::uint8_t comm_type) {
-  return comm_type == kReduce ? "REDUCE" : comm_type == kGather ? "GATHER" : comm_type == kScatter ? "SCATTER" : "unknown";
+  return comm_type == kReduce    ? "REDUCE"
+         : comm_type == kGather  ? "GATHER"
+         : comm_type == kScatter ? "SCATTER"
+                                 : "unknown";
 }
 
 // A trace's nodes in the order of their ids, looked up by id.
@@ -46,7 +49,8 @@ class NodeOrder {
  public:
   explicit NodeOrder(const ChakraTrace& trace) : trace_(trace), order_(trace.nodes.size()) {
     std::iota(order_.begin(), order_.end(), 0U);
-    std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return trace.nodes[a].id < trace.nodes[b].id; });
+    std::sort(order_.begin(), order_.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return trace.nodes[a].id < trace.nodes[b].id; });
   }
   const std::vector<std::uint32_t>& nodes() const { return order_; }
   std::uint32_t position(std::uint64_t id) const {
@@ -76,7 +80,8 @@ void visit_messages(const ChakraTrace& trace, const NodeOrder& order, Visit visi
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(const TraceSet& traces, std::uint32_t trace, std::uint32_t rank, const TagTable& tags, const ImportOptions& options)
+  ProgramBuilder(const TraceSet& traces, std::uint32_t trace, std::uint32_t rank, const TagTable& tags,
+                 const ImportOptions& options)
       : traces_(traces), trace_(traces.traces[trace]), rank_(rank), tags_(tags), options_(options), order_(trace_) {}
 
   Result<TraceProgram> run() {
@@ -101,7 +106,8 @@ class ProgramBuilder {
 
  private:
   tl::unexpected<Error> refuse(const ChakraNode& node, const std::string& what) const {
-    return fail(ErrorCode::invalid_input, fmt::format("{}: {}: {}", traces_.source, describe_node(traces_, rank_, node), what));
+    return fail(ErrorCode::invalid_input,
+                fmt::format("{}: {}: {}", traces_.source, describe_node(traces_, rank_, node), what));
   }
 
   // Dependencies as positions in the order of ids.
@@ -111,8 +117,10 @@ class ProgramBuilder {
       for (const std::uint64_t id : trace_.needs(trace_.nodes[i])) {
         const std::uint32_t position = order_.position(id);
         if (position == kNoIndex)
-          return refuse(trace_.nodes[i], fmt::format("depends on node {}, which this rank does not have\n  hint: the trace is "
-                                                     "incomplete, or was cut out of a larger one", id));
+          return refuse(trace_.nodes[i],
+                        fmt::format("depends on node {}, which this rank does not have\n  hint: the trace is "
+                                    "incomplete, or was cut out of a larger one",
+                                    id));
         needs_.push_back(position);
       }
       needs_start_.push_back(static_cast<std::uint32_t>(needs_.size()));
@@ -141,8 +149,9 @@ class ProgramBuilder {
       case ChakraType::compute: return make_compute(node);
       case ChakraType::memory_load:
       case ChakraType::memory_store:
-        return refuse(node, "loads from or stores to remote memory, which a training fabric does not have\n  hint: drop the "
-                            "node, or give its time as a COMP node with duration_micros");
+        return refuse(node,
+                      "loads from or stores to remote memory, which a training fabric does not have\n  hint: drop the "
+                      "node, or give its time as a COMP node with duration_micros");
       case ChakraType::collective: break;
       case ChakraType::send:
       case ChakraType::receive:
@@ -158,8 +167,10 @@ class ProgramBuilder {
     task.collective = collective_of(node.comm_type);
     task.slot = static_cast<model::Slot>(node.group);
     if (task.collective == Collective::none) {
-      return refuse(node, fmt::format("collective {} is not understood\n  hint: all-reduce, all-gather, reduce-scatter, "
-                                      "all-to-all, broadcast and barrier are", name_of(node.comm_type)));
+      return refuse(node,
+                    fmt::format("collective {} is not understood\n  hint: all-reduce, all-gather, reduce-scatter, "
+                                "all-to-all, broadcast and barrier are",
+                                name_of(node.comm_type)));
     }
     return sized(task, node);
   }
@@ -174,8 +185,9 @@ class ProgramBuilder {
 
   Result<Task> make_compute(const ChakraNode& node) const {
     if (node.is_cpu_op && options_.cpu_ops == CpuOps::refuse) {
-      return refuse(node, "an operation of the processor (is_cpu_op): a rank has no processor of its own here\n  hint: allow "
-                          "them to take turns with GPU operations, or drop them from the trace");
+      return refuse(node,
+                    "an operation of the processor (is_cpu_op): a rank has no processor of its own here\n  hint: allow "
+                    "them to take turns with GPU operations, or drop them from the trace");
     }
     Task task;
     const bool by_roofline = options_.compute_time == ComputeTime::roofline_else_replay && node.has_num_ops &&
@@ -192,7 +204,8 @@ class ProgramBuilder {
     if (!(bytes < 0x1p60)) return refuse(node, fmt::format("{} bytes of memory are more than 2^60", bytes));
     task.memory = {static_cast<std::int64_t>(bytes)};
     const double seconds = operators::roofline_seconds({task.flops, bytes}, options_.gpu);
-    if (!(seconds < 10'000.0)) return refuse(node, fmt::format("takes {} s by the roofline: more than 2.5 hours", seconds));
+    if (!(seconds < 10'000.0))
+      return refuse(node, fmt::format("takes {} s by the roofline: more than 2.5 hours", seconds));
     task.duration = time_from_seconds(seconds);
     return task;
   }
@@ -216,8 +229,10 @@ class ProgramBuilder {
       }
     }
     if (done == n) return {};
-    const auto first = static_cast<TaskIndex>(std::find_if(waiting.begin(), waiting.end(), [](auto w) { return w > 0; }) - waiting.begin());
-    return refuse(node(walk_cycle(waiting, first).front()), "is in a cycle of dependencies: " + cycle_text(waiting, first));
+    const auto first = static_cast<TaskIndex>(
+        std::find_if(waiting.begin(), waiting.end(), [](auto w) { return w > 0; }) - waiting.begin());
+    return refuse(node(walk_cycle(waiting, first).front()),
+                  "is in a cycle of dependencies: " + cycle_text(waiting, first));
   }
 
   const ChakraNode& node(TaskIndex task) const { return trace_.nodes[out_.node_of[task]]; }
@@ -273,7 +288,8 @@ TagTable::TagTable(const TraceSet& traces) {
 
 std::uint32_t TagTable::ordinal(std::int32_t tag, std::uint32_t occurrence) const {
   if (pairs_.empty()) return static_cast<std::uint32_t>(tag);
-  return static_cast<std::uint32_t>(std::lower_bound(pairs_.begin(), pairs_.end(), std::pair(tag, occurrence)) - pairs_.begin());
+  return static_cast<std::uint32_t>(std::lower_bound(pairs_.begin(), pairs_.end(), std::pair(tag, occurrence)) -
+                                    pairs_.begin());
 }
 
 Result<TraceProgram> make_program(const TraceSet& traces, std::uint32_t trace, std::uint32_t rank, const TagTable& tags,
@@ -283,7 +299,8 @@ Result<TraceProgram> make_program(const TraceSet& traces, std::uint32_t trace, s
 
 std::string describe_node(const TraceSet& traces, std::uint32_t rank, const ChakraNode& node) {
   const std::string_view name = traces.traces[traces.program_of[rank]].name(node);
-  return fmt::format("rank {}, node {}{}", rank, node.id, name.empty() ? "" : fmt::format(" '{}'", name.substr(0, 200)));
+  return fmt::format("rank {}, node {}{}", rank, node.id,
+                     name.empty() ? "" : fmt::format(" '{}'", name.substr(0, 200)));
 }
 
 }  // namespace photonrail::workload

@@ -1,8 +1,8 @@
-#include <filesystem>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <map>
 #include <rapidcheck/gtest.h>
+#include <filesystem>
+#include <map>
 
 #include "workload/chakra_test_writer.h"
 #include "workload/collective.h"
@@ -46,7 +46,8 @@ ImportOptions options(std::int64_t domain = 8) {
   return out;
 }
 
-Result<ImportedStep> import(const std::vector<std::string>& ranks, const std::string& groups = "", std::int64_t domain = 8) {
+Result<ImportedStep> import(const std::vector<std::string>& ranks, const std::string& groups = "",
+                            std::int64_t domain = 8) {
   const auto set = set_of(ranks, groups);
   if (!set) return fail(set.error());
   auto step = import_step(*set, options(domain));
@@ -57,7 +58,8 @@ Result<ImportedStep> import(const std::vector<std::string>& ranks, const std::st
   return step;
 }
 
-void expect_refused(const std::vector<std::string>& ranks, const std::string& groups, const std::vector<std::string>& fragments) {
+void expect_refused(const std::vector<std::string>& ranks, const std::string& groups,
+                    const std::vector<std::string>& fragments) {
   const auto step = import(ranks, groups);
   ASSERT_FALSE(step.has_value());
   for (const std::string& fragment : fragments)
@@ -65,15 +67,16 @@ void expect_refused(const std::vector<std::string>& ranks, const std::string& gr
 }
 
 TEST(Import, AppliesTheConventions) {
-  const std::vector<std::string> ranks = {compute(1, 1'000'000, 10) + collective(2, 2, 100, "", {1}) + replay(3, 7, {2}),
-                                          compute(1, 1'000'000, 10) + collective(2, 2, 100, "", {1}) + replay(3, 7, {2})};
+  const std::vector<std::string> ranks = {
+      compute(1, 1'000'000, 10) + collective(2, 2, 100, "", {1}) + replay(3, 7, {2}),
+      compute(1, 1'000'000, 10) + collective(2, 2, 100, "", {1}) + replay(3, 7, {2})};
   const auto step = import(ranks);
   ASSERT_TRUE(step.has_value()) << step.error().message;
   ASSERT_EQ(step->graph.programs.size(), 1u);
   const std::vector<Task>& tasks = step->graph.programs[0].tasks;
-  EXPECT_EQ(tasks[0].flops, 2e6);                        // multiply-accumulates, so two operations each
-  EXPECT_EQ(tasks[0].duration, microseconds(2));         // 2e6 / 1e12 s; 10 bytes at 1 TB/s are less
-  EXPECT_EQ(tasks[1].bytes.count, 200);                  // an all-gather's comm_size is one rank's piece
+  EXPECT_EQ(tasks[0].flops, 2e6);                 // multiply-accumulates, so two operations each
+  EXPECT_EQ(tasks[0].duration, microseconds(2));  // 2e6 / 1e12 s; 10 bytes at 1 TB/s are less
+  EXPECT_EQ(tasks[1].bytes.count, 200);           // an all-gather's comm_size is one rank's piece
   EXPECT_EQ(tasks[2].duration, microseconds(7));
   EXPECT_EQ(step->graph.names[tasks[1].name], "n2");
 
@@ -117,7 +120,8 @@ TEST(Import, OrdersCollectivesAsTheyBecomeReady) {
 // stage 0 says so: its tensor group must call the forward collective (node 9) before the backward one (node 2).
 TEST(Import, OrdersCollectivesAcrossRanks) {
   const auto first = [](int peer) {
-    return receive(1, peer, 5, 16) + collective(2, 0, 99, "1", {1}) + replay(8, 1) + collective(9, 0, 77, "1", {8}) + send(10, peer, 4, 16, {9});
+    return receive(1, peer, 5, 16) + collective(2, 0, 99, "1", {1}) + replay(8, 1) + collective(9, 0, 77, "1", {8}) +
+           send(10, peer, 4, 16, {9});
   };
   const auto second = [](int peer) { return receive(1, peer, 4, 16) + replay(2, 3, {1}) + send(3, peer, 5, 16, {2}); };
   const auto step = import({first(2), first(3), second(0), second(1)}, R"({"1": [0, 1]})");
@@ -149,8 +153,10 @@ TEST(Import, NumbersRepeatedTags) {
 TEST(Import, RefusesWhatCannotRun) {
   expect_refused({"", ""}, "", {"no nodes"});
   expect_refused({replay(1, 1, {77})}, "", {"rank 0, node 1 'n1'", "node 77"});
-  expect_refused({replay(1, 1, {3}) + replay(2, 1, {1}) + replay(3, 1, {2}) + replay(4, 1, {3})}, "", {"cycle", "1 needs 3 needs 2 needs 1"});
-  expect_refused({send(1, 1, 7, 8), replay(1, 1)}, "", {"send without receive", "rank 0, node 1 'n1'", "rank 1", "tag 7"});
+  expect_refused({replay(1, 1, {3}) + replay(2, 1, {1}) + replay(3, 1, {2}) + replay(4, 1, {3})}, "",
+                 {"cycle", "1 needs 3 needs 2 needs 1"});
+  expect_refused({send(1, 1, 7, 8), replay(1, 1)}, "",
+                 {"send without receive", "rank 0, node 1 'n1'", "rank 1", "tag 7"});
   expect_refused({replay(1, 1), receive(1, 0, 7, 8)}, "", {"receive without send", "rank 1, node 1"});
   expect_refused({send(1, 1, 7, 8), receive(1, 0, 8, 8)}, "", {"without", "tag 7"});
   expect_refused({send(1, 1, 7, 8), receive(4, 0, 7, 9)}, "", {"sizes differ", "8 bytes", "node 4", "9 bytes"});
@@ -163,8 +169,8 @@ TEST(Import, RefusesMembersThatDisagree) {
   expect_refused({collective(1, 0, 8, "1"), replay(1, 1)}, R"({"1": [0, 1]})", {"group 1", "rank 1", "never"});
   expect_refused({collective(1, 0, 8, "1"), collective(1, 2, 4, "1")}, R"({"1": [0, 1]})",
                  {"group 1", "all_reduce", "all_gather", "rank 0, node 1", "rank 1, node 1"});
-  expect_refused({collective(1, 0, 8, "1") + collective(2, 0, 8, "1", {1}), collective(1, 0, 8, "1")}, R"({"1": [0, 1]})",
-                 {"wait for each other", "rank 0, node 2", "number 1 of group 1"});
+  expect_refused({collective(1, 0, 8, "1") + collective(2, 0, 8, "1", {1}), collective(1, 0, 8, "1")},
+                 R"({"1": [0, 1]})", {"wait for each other", "rank 0, node 2", "number 1 of group 1"});
 }
 
 TEST(Import, RefusesRanksThatWaitForEachOther) {
@@ -206,7 +212,8 @@ std::map<Dimension, std::int64_t> ring_traffic(const model::TaskGraph& graph) {
       if (task.kind != TaskKind::collective) continue;
       const model::Group& group = graph.groups[graph.slot(rank, task.slot)];
       const auto members = static_cast<std::int64_t>(group.members.size());
-      if (group.members.front() == rank) bytes[task.dimension] += ring_bytes_of_group(task.collective, task.bytes, members).count;
+      if (group.members.front() == rank)
+        bytes[task.dimension] += ring_bytes_of_group(task.collective, task.bytes, members).count;
     }
   }
   return bytes;
@@ -238,24 +245,32 @@ TEST_P(ImportOpus, HasThePublishedTraffic) {
   const Status status = check(step->graph);
   EXPECT_TRUE(status.has_value()) << status.error().message;
 }
-INSTANTIATE_TEST_SUITE_P(
-    Published, ImportOpus,
-    ::testing::Values(Workload{"smoke_dp2pp2tp2_gpt_8npu.tar.xz", 2, 2, 143'831'072'768, 8'248'434'360'320, 17'179'869'184},
-                      Workload{"fig12_dp4pp4tp8_llama_128npu.tar.xz", 8, 4, 518'013'321'216, 57'753'720'586'240, 51'539'607'552},
-                      Workload{"fig13_dp4pp4tp32_gpt_512npu.tar.xz", 32, 4, 525'865'058'304, 255'766'476'881'920, 51'539'607'552},
-                      Workload{"fig15_h200_dp16pp4tp8_gpt_512npu.tar.xz", 8, 4, 2'251'837'931'520, 57'841'800'970'240, 51'539'607'552}));
+INSTANTIATE_TEST_SUITE_P(Published, ImportOpus,
+                         ::testing::Values(Workload{"smoke_dp2pp2tp2_gpt_8npu.tar.xz", 2, 2, 143'831'072'768,
+                                                    8'248'434'360'320, 17'179'869'184},
+                                           Workload{"fig12_dp4pp4tp8_llama_128npu.tar.xz", 8, 4, 518'013'321'216,
+                                                    57'753'720'586'240, 51'539'607'552},
+                                           Workload{"fig13_dp4pp4tp32_gpt_512npu.tar.xz", 32, 4, 525'865'058'304,
+                                                    255'766'476'881'920, 51'539'607'552},
+                                           Workload{"fig15_h200_dp16pp4tp8_gpt_512npu.tar.xz", 8, 4, 2'251'837'931'520,
+                                                    57'841'800'970'240, 51'539'607'552}));
 
 TEST(ImportShared, RefusesTheDefects) {
   const fs::path cases = kShared / "data/astra-sim/cases/defect";
   if (!fs::exists(cases)) GTEST_SKIP() << "the shared cases are not there";
-  const std::map<std::string, std::string> refused = {
-      {"dangling_dependency2", "node 77"}, {"dependency_cycle", "1 needs 2 needs 1"}, {"empty_traces", "no nodes"},
-      {"p2p_size_mismatch", "sizes differ"}, {"recv_without_send", "receive without send"}, {"self_send", "itself"},
-      {"truncated_trace", "truncated"}};
-  const std::vector<std::string> accepted = {"group_of_one", "invalid_node_has_child", "metadata_node", "skipped_node_has_child"};
+  const std::map<std::string, std::string> refused = {{"dangling_dependency2", "node 77"},
+                                                      {"dependency_cycle", "1 needs 2 needs 1"},
+                                                      {"empty_traces", "no nodes"},
+                                                      {"p2p_size_mismatch", "sizes differ"},
+                                                      {"recv_without_send", "receive without send"},
+                                                      {"self_send", "itself"},
+                                                      {"truncated_trace", "truncated"}};
+  const std::vector<std::string> accepted = {"group_of_one", "invalid_node_has_child", "metadata_node",
+                                             "skipped_node_has_child"};
   const auto run = [&](const std::string& name) -> Result<ImportedStep> {
     const std::string groups = fs::exists(cases / name / "cg.json") ? "cg.json" : "";
-    PR_ASSIGN(TraceSet set, read_traces((cases / name).string(), {.keep_names = true, .group_file = groups, .progress = {}}));
+    PR_ASSIGN(TraceSet set,
+              read_traces((cases / name).string(), {.keep_names = true, .group_file = groups, .progress = {}}));
     return import_step(set, options());
   };
   for (const auto& [name, text] : refused) {

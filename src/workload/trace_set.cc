@@ -1,9 +1,9 @@
 #include "workload/trace_set.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fmt/format.h>
 #include <optional>
 #include <unordered_map>
 
@@ -56,7 +56,8 @@ std::uint64_t digest_of(const ChakraTrace& trace) {
 
 class Reader {
  public:
-  Reader(std::string source, std::string prefix, const ReadOptions& options) : prefix_(std::move(prefix)), options_(options) {
+  Reader(std::string source, std::string prefix, const ReadOptions& options)
+      : prefix_(std::move(prefix)), options_(options) {
     set_.source = std::move(source);
   }
 
@@ -89,15 +90,16 @@ class Reader {
   Status take_trace(std::string_view name, TraceName id, const std::vector<std::byte>& bytes) {
     if (files_ == 0) set_.prefix = id.prefix;
     if (id.prefix != set_.prefix) {
-      return refuse(fmt::format("holds two sets of traces, '{}' and '{}'\n  hint: name one: {}/{}", set_.prefix, id.prefix,
-                                set_.source, file_name(set_.prefix)));
+      return refuse(fmt::format("holds two sets of traces, '{}' and '{}'\n  hint: name one: {}/{}", set_.prefix,
+                                id.prefix, set_.source, file_name(set_.prefix)));
     }
     if (id.rank >= kMaxRanks) return refuse(fmt::format("{}: rank {} is above 1048575", name, id.rank));
     if (id.rank >= set_.ranks()) {
       set_.program_of.resize(id.rank + 1, kNoProgram);
       set_.slots.resize(id.rank + 1);
     }
-    if (set_.program_of[id.rank] != kNoProgram) return refuse(fmt::format("rank {} is there twice ({})", id.rank, name));
+    if (set_.program_of[id.rank] != kNoProgram)
+      return refuse(fmt::format("rank {} is there twice ({})", id.rank, name));
     const std::string shown = fmt::format("{}/{}", set_.source, name);
     PR_ASSIGN(ChakraTrace trace, parse_chakra(bytes, shown, options_.keep_names));
     std::vector<bool> is_peer;
@@ -131,9 +133,10 @@ class Reader {
         std::int32_t& own = is_send ? node.comm_src : node.comm_dst;
         std::int32_t& other = is_send ? node.comm_dst : node.comm_src;
         if (own != -1 && own != self) {
-          return fail(ErrorCode::invalid_input,
-                      fmt::format("{}: node {}: {} = {} in the trace of rank {}\n  hint: a rank can only {} for itself",
-                                  shown, node.id, is_send ? "comm_src" : "comm_dst", own, rank, is_send ? "send" : "receive"));
+          return fail(
+              ErrorCode::invalid_input,
+              fmt::format("{}: node {}: {} = {} in the trace of rank {}\n  hint: a rank can only {} for itself", shown,
+                          node.id, is_send ? "comm_src" : "comm_dst", own, rank, is_send ? "send" : "receive"));
         }
         own = -1;
         other = slot_of(other, true);
@@ -157,7 +160,8 @@ class Reader {
   Status check_ranks() const {
     if (files_ == 0) {
       const std::string wanted = prefix_.empty() ? "<name>" : prefix_;
-      return refuse(fmt::format("no rank found\n  hint: expected trace files {}.0.et, {}.1.et, ... (or .et.gz)", wanted, wanted));
+      return refuse(
+          fmt::format("no rank found\n  hint: expected trace files {}.0.et, {}.1.et, ... (or .et.gz)", wanted, wanted));
     }
     std::vector<std::string> missing;
     for (std::size_t rank = 0; rank < set_.ranks(); ++rank) {
@@ -165,9 +169,11 @@ class Reader {
     }
     if (missing.empty()) return {};
     const std::size_t shown = std::min<std::size_t>(missing.size(), 8);
-    return refuse(fmt::format("{} of {} ranks are missing: {}{}\n  hint: the highest rank is {}, so {}.<rank>.et is needed for 0 to {}",
-                              missing.size(), set_.ranks(), fmt::join(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-                              missing.size() > shown ? ", ..." : "", set_.ranks() - 1, set_.prefix, set_.ranks() - 1));
+    return refuse(fmt::format(
+        "{} of {} ranks are missing: {}{}\n  hint: the highest rank is {}, so {}.<rank>.et is needed for 0 to {}",
+        missing.size(), set_.ranks(),
+        fmt::join(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+        missing.size() > shown ? ", ..." : "", set_.ranks() - 1, set_.prefix, set_.ranks() - 1));
   }
 
   Status read_groups() {
@@ -184,8 +190,9 @@ class Reader {
     for (const auto& [id, members] : set_.groups.members) {
       const std::uint32_t highest = *std::max_element(members.begin(), members.end());
       if (highest < set_.ranks()) continue;
-      return fail(ErrorCode::invalid_input, fmt::format("{}: group {} names rank {}, but the traces are of ranks 0 to {}",
-                                                        group_file_, id, highest, set_.ranks() - 1));
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("{}: group {} names rank {}, but the traces are of ranks 0 to {}", group_file_, id,
+                              highest, set_.ranks() - 1));
     }
     return {};
   }
@@ -211,11 +218,14 @@ class Reader {
   std::string group_fault(std::uint32_t rank, std::int32_t group) const {
     if (group == 0) return "";
     if (group_file_.empty()) {
-      return fmt::format("communicates in group {}, but there is no group file\n  hint: put {}.json beside the traces, or "
-                         "name the group file", group, file_name(set_.prefix));
+      return fmt::format(
+          "communicates in group {}, but there is no group file\n  hint: put {}.json beside the traces, or "
+          "name the group file",
+          group, file_name(set_.prefix));
     }
     const auto at = set_.groups.members.find(group);
-    if (at == set_.groups.members.end()) return fmt::format("communicates in group {}, which {} lacks", group, group_file_);
+    if (at == set_.groups.members.end())
+      return fmt::format("communicates in group {}, which {} lacks", group, group_file_);
     if (std::find(at->second.begin(), at->second.end(), rank) != at->second.end()) return "";
     return fmt::format("communicates in group {}, of which it is no member by {}", group, group_file_);
   }
@@ -224,7 +234,7 @@ class Reader {
   std::string prefix_;
   const ReadOptions& options_;
   std::size_t files_ = 0;
-  std::string group_file_;                          // as shown; "" when there is none
+  std::string group_file_;  // as shown; "" when there is none
   std::map<std::string, std::string> json_texts_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_digest_;  // looked up only, never iterated
 };
@@ -246,8 +256,9 @@ Result<TraceSet> read_traces(const std::string& path, const ReadOptions& options
     }
   }
   Reader reader(source, prefix, options);
-  PR_TRY(visit_files(source, [&](std::string_view name) { return reader.wants(name); },
-                     [&](std::string_view name, std::vector<std::byte>& bytes) { return reader.take(name, bytes); }));
+  PR_TRY(visit_files(
+      source, [&](std::string_view name) { return reader.wants(name); },
+      [&](std::string_view name, std::vector<std::byte>& bytes) { return reader.take(name, bytes); }));
   return reader.finish();
 }
 

@@ -28,14 +28,14 @@ struct CommunicatorGroups {
 // (0: all ranks) or a peer rank, as slot_is_peer[program][s] tells. Slots are numbered by first use in file order.
 // Tags are part of the trace.
 struct TraceSet {
-  std::string source;                       // path, for messages
-  std::string prefix;                       // name of the files before ".<rank>.et"
+  std::string source;  // path, for messages
+  std::string prefix;  // name of the files before ".<rank>.et"
   CommunicatorGroups groups;
   std::vector<ChakraTrace> traces;
   std::vector<std::vector<bool>> slot_is_peer;
   std::vector<std::uint32_t> program_of;
   std::vector<std::vector<std::int32_t>> slots;
-  std::uint64_t bytes_read = 0;             // of trace files, after decompression
+  std::uint64_t bytes_read = 0;  // of trace files, after decompression
   std::size_t ranks() const { return program_of.size(); }
 };
 

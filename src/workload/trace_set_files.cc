@@ -1,13 +1,13 @@
 #include "workload/trace_set_files.h"
 
-#include <algorithm>
 #include <archive.h>
 #include <archive_entry.h>
+#include <fmt/format.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fmt/format.h>
 #include <memory>
 
 namespace photonrail::workload {
@@ -44,7 +44,8 @@ Status read_entry(archive* a, std::size_t expected, const std::string& file, std
     if (used == bytes.size()) bytes.resize(bytes.size() * 2);
     const la_ssize_t n = archive_read_data(a, bytes.data() + used, bytes.size() - used);
     if (n < 0) {
-      return fail(ErrorCode::io, fmt::format("{}: cannot be read: {}\n  hint: the file is damaged or cut short", file, reason(a)));
+      return fail(ErrorCode::io,
+                  fmt::format("{}: cannot be read: {}\n  hint: the file is damaged or cut short", file, reason(a)));
     }
     if (n == 0) break;
     used += static_cast<std::size_t>(n);
@@ -92,7 +93,8 @@ Status read_file(const std::filesystem::path& path, std::vector<std::byte>& byte
   return {};
 }
 
-Status visit_one(const std::string& shown, std::string_view name, std::vector<std::byte>& bytes, const FileVisitor& visit) {
+Status visit_one(const std::string& shown, std::string_view name, std::vector<std::byte>& bytes,
+                 const FileVisitor& visit) {
   if (name.ends_with(".gz")) PR_TRY(gunzip(shown, bytes));
   return visit(without_gz(name), bytes);
 }
@@ -104,7 +106,8 @@ Status visit_directory(const std::string& path, const FileFilter& wanted, const 
   for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
     std::string name = at->path().filename().string();
     if (wanted(without_gz(name)) && !at->is_directory()) names.push_back(std::move(name));
-    if (names.size() > kMaxEntries) return fail(ErrorCode::invalid_input, fmt::format("{}: more than 4194304 files", path));
+    if (names.size() > kMaxEntries)
+      return fail(ErrorCode::invalid_input, fmt::format("{}: more than 4194304 files", path));
   }
   if (error) return fail(ErrorCode::io, fmt::format("{}: cannot be read: {}", path, error.message()));
   std::sort(names.begin(), names.end());
@@ -122,18 +125,23 @@ Status visit_archive(const std::string& path, const FileFilter& wanted, const Fi
   archive_read_support_filter_all(a.get());
   archive_read_support_format_tar(a.get());
   if (archive_read_open_filename(a.get(), path.c_str(), kReadBlock) != ARCHIVE_OK) {
-    return fail(ErrorCode::io, fmt::format("{}: cannot be read: {}\n  hint: expected a directory of traces, or an archive "
-                                           "(.tar, .tar.xz, .tar.gz, .tar.zst)", path, reason(a.get())));
+    return fail(ErrorCode::io,
+                fmt::format("{}: cannot be read: {}\n  hint: expected a directory of traces, or an archive "
+                            "(.tar, .tar.xz, .tar.gz, .tar.zst)",
+                            path, reason(a.get())));
   }
   std::vector<std::byte> bytes;
   for (std::size_t entries = 0;; ++entries) {
-    if (entries > kMaxEntries) return fail(ErrorCode::invalid_input, fmt::format("{}: more than 4194304 entries", path));
+    if (entries > kMaxEntries)
+      return fail(ErrorCode::invalid_input, fmt::format("{}: more than 4194304 entries", path));
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(a.get(), &entry);
     if (status == ARCHIVE_EOF) return {};
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) {
-      return fail(ErrorCode::io, fmt::format("{}: cannot be read after entry {}: {}\n  hint: the archive is damaged, cut "
-                                             "short, or of another format", path, entries, reason(a.get())));
+      return fail(ErrorCode::io,
+                  fmt::format("{}: cannot be read after entry {}: {}\n  hint: the archive is damaged, cut "
+                              "short, or of another format",
+                              path, entries, reason(a.get())));
     }
     const char* raw_name = archive_entry_pathname(entry);
     const std::string name = raw_name == nullptr ? "" : raw_name;
@@ -154,7 +162,8 @@ Status visit_files(const std::string& path, const FileFilter& wanted, const File
     const std::string why = error ? error.message() : "no such file or directory";
     return fail(ErrorCode::io, fmt::format("{}: cannot be read: {}", path, why));
   }
-  return std::filesystem::is_directory(status) ? visit_directory(path, wanted, visit) : visit_archive(path, wanted, visit);
+  return std::filesystem::is_directory(status) ? visit_directory(path, wanted, visit)
+                                               : visit_archive(path, wanted, visit);
 }
 
 }  // namespace photonrail::workload

@@ -1,7 +1,7 @@
-#include <boost/json.hpp>
-#include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
+#include <algorithm>
+#include <boost/json.hpp>
+#include <charconv>
 
 #include "workload/trace_set.h"
 
@@ -14,8 +14,10 @@ constexpr std::size_t kMaxGroups = std::size_t{1} << 22;
 constexpr std::size_t kMaxGroupFileBytes = std::size_t{1} << 28;
 
 tl::unexpected<Error> refuse(std::string_view file, const std::string& what) {
-  return fail(ErrorCode::invalid_input,
-              fmt::format("{}: {}\n  hint: expected {{\"1\": [0, 1], \"2\": [2, 3]}}: group id > 0 as text, list of ranks", file, what));
+  return fail(
+      ErrorCode::invalid_input,
+      fmt::format("{}: {}\n  hint: expected {{\"1\": [0, 1], \"2\": [2, 3]}}: group id > 0 as text, list of ranks",
+                  file, what));
 }
 
 std::string position(std::string_view text, std::size_t offset) {
@@ -26,7 +28,8 @@ std::string position(std::string_view text, std::size_t offset) {
   return fmt::format("{}:{}", line, column);
 }
 
-Result<std::vector<std::uint32_t>> parse_members(const json::value& value, std::string_view key, std::string_view file) {
+Result<std::vector<std::uint32_t>> parse_members(const json::value& value, std::string_view key,
+                                                 std::string_view file) {
   if (!value.is_array()) return refuse(file, fmt::format("group {} is not a list of ranks", key));
   std::vector<std::uint32_t> members;
   for (const json::value& item : value.get_array()) {

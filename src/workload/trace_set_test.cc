@@ -1,7 +1,7 @@
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <gtest/gtest.h>
+#include <filesystem>
+#include <fstream>
 
 #include "workload/chakra_test_writer.h"
 #include "workload/trace_set.h"
@@ -114,13 +114,16 @@ TEST_F(TraceSetTest, RefusesWrongPeers) {
   expect_refused({"rank 0", "itself"});
   write("w.0.et", metadata() + send(2, 4, 7, 32));
   expect_refused({"rank 4", "0 to 3"});
-  write("w.0.et", metadata() + node(2, 5, {}, int64_attribute("comm_src", 1) + int64_attribute("comm_dst", 2) +
-                                                  int64_attribute("comm_tag", 1) + int64_attribute("comm_size", 1)));
+  write("w.0.et", metadata() + node(2, 5, {},
+                                    int64_attribute("comm_src", 1) + int64_attribute("comm_dst", 2) +
+                                        int64_attribute("comm_tag", 1) + int64_attribute("comm_size", 1)));
   expect_refused({"node 2", "comm_src = 1 in the trace of rank 0"});
 }
 
 TEST_F(TraceSetTest, RefusesADamagedArchive) {
-  write("a.tar.xz", "\xFD" "7zXZ\0 and nothing more");
+  write("a.tar.xz",
+        "\xFD"
+        "7zXZ\0 and nothing more");
   const auto set = read_traces((directory_ / "a.tar.xz").string(), {});
   ASSERT_FALSE(set.has_value());
   EXPECT_NE(set.error().message.find("a.tar.xz: cannot be read"), std::string::npos) << set.error().message;
