@@ -45,7 +45,9 @@ function(photonrail_module name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE photonrail_${name} ${ARG_PRIVATE} GTest::gtest_main rapidcheck)
     target_compile_definitions(${name}_test PRIVATE PHOTONRAIL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 120)
+    # Compiling tests takes a third less time so; what they test is compiled as everywhere else.
+    target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_TIMEOUT 120)
   endif()
 endfunction()
 
