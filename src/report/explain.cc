@@ -10,7 +10,7 @@
 namespace photonrail::report {
 namespace {
 
-constexpr int kMaxDepth = 8;           // of inputs of inputs; metrics use only earlier ones, damaged reports may not
+constexpr int kMaxDepth = 8;  // of inputs of inputs; metrics use only earlier ones, damaged reports may not
 constexpr std::size_t kSuggestions = 3;
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -89,7 +89,9 @@ class Derivation {
     if (!found.constant->source.empty()) detail(depth, "source", found.constant->source);
   }
 
-  void line(int depth, const std::string& text) { out_ += std::string(static_cast<std::size_t>(depth) * 4, ' ') + text + "\n"; }
+  void line(int depth, const std::string& text) {
+    out_ += std::string(static_cast<std::size_t>(depth) * 4, ' ') + text + "\n";
+  }
   void detail(int depth, std::string_view what, std::string_view text) {
     out_ += wrapped(what.empty() ? std::string(text) : fmt::format("{}: {}", what, text), style_.width, depth * 4 + 2);
   }
@@ -121,7 +123,8 @@ Table values_table(const Report& report, const Metric& metric) {
   Table table;
   table.columns = {{"case", false}, {metric.id, true}, {"", false}};
   for (const Case& c : report.cases) {
-    table.rows.push_back({c.id, human(value_of(report, c, metric.id), metric.unit), c.refusal.empty() ? "" : "refused"});
+    table.rows.push_back(
+        {c.id, human(value_of(report, c, metric.id), metric.unit), c.refusal.empty() ? "" : "refused"});
   }
   return table;
 }

@@ -1,8 +1,8 @@
 #include "report/formula.h"
 
 #include <algorithm>
-#include <cmath>
 #include <charconv>
+#include <cmath>
 
 namespace photonrail::report {
 namespace {
@@ -106,9 +106,7 @@ class Parser {
 
 }  // namespace
 
-std::optional<double> evaluate(std::string_view formula, const Lookup& lookup) {
-  return Parser(formula, lookup).run();
-}
+std::optional<double> evaluate(std::string_view formula, const Lookup& lookup) { return Parser(formula, lookup).run(); }
 
 bool formula_is_valid(std::string_view formula) {
   const Lookup one = [](std::string_view) { return std::optional<double>(1.0); };

@@ -26,9 +26,7 @@ TEST(Formula, FollowsTheUsualPrecedence) {
   EXPECT_DOUBLE_EQ(*value("1.5e3 / 2"), 750);
 }
 
-TEST(Formula, ReadsNamesWithPrefix) {
-  EXPECT_DOUBLE_EQ(*value("a.b_1 / b - 1", {{"a.b_1", 3}, {"b", 2}}), 0.5);
-}
+TEST(Formula, ReadsNamesWithPrefix) { EXPECT_DOUBLE_EQ(*value("a.b_1 / b - 1", {{"a.b_1", 3}, {"b", 2}}), 0.5); }
 
 // A missing input must not become a zero.
 TEST(Formula, HasNoValueWithoutInputsOrWithAZeroDivisor) {

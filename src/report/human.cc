@@ -36,7 +36,8 @@ std::string four_digits(double value) {
 }
 
 std::string scaled(double value, std::span<const Scale> scales) {
-  if (std::fpclassify(value) == FP_ZERO) return fmt::format("0 {}", scales.size() > 1 ? scales[1].unit : scales[0].unit);
+  if (std::fpclassify(value) == FP_ZERO)
+    return fmt::format("0 {}", scales.size() > 1 ? scales[1].unit : scales[0].unit);
   const double size = std::fabs(value) * (1 + 1e-9);
   for (const Scale& scale : scales) {
     if (size >= scale.factor) return fmt::format("{} {}", four_digits(value / scale.factor), scale.unit);

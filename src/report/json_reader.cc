@@ -106,7 +106,8 @@ class Parser {
     if (c != 'u' || !hex(code)) return fail("an unknown escape");
     if (code < 0xd800 || code > 0xdfff) return append_utf8(out, code), true;
     unsigned low = 0;
-    const bool pair = code < 0xdc00 && text_.substr(at_, 2) == "\\u" && (at_ += 2, hex(low)) && low >= 0xdc00 && low <= 0xdfff;
+    const bool pair =
+        code < 0xdc00 && text_.substr(at_, 2) == "\\u" && (at_ += 2, hex(low)) && low >= 0xdc00 && low <= 0xdfff;
     if (!pair) return fail("half a surrogate pair");
     append_utf8(out, 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00));
     return true;
@@ -159,7 +160,8 @@ class Parser {
   }
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void spaces() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
       ++at_;
     }
   }

@@ -93,7 +93,7 @@ Constant read_constant(Reader& in, const JsonObject& from) {
 }
 
 Metric read_metric(Reader& in, const JsonObject& from) {
-  Metric m{in.text(from, "id"),   in.text(from, "label"),         in.text(from, "unit"),  in.text(from, "formula"),
+  Metric m{in.text(from, "id"),   in.text(from, "label"),        in.text(from, "unit"),  in.text(from, "formula"),
            in.text(from, "rule"), in.texts(from, "assumptions"), in.text(from, "source")};
   if (!m.formula.empty() && !formula_is_valid(m.formula)) in.complain("formula", "an arithmetic expression");
   return m;
@@ -104,7 +104,8 @@ Case read_case(Reader& in, const Report& report, const JsonObject& from) {
   c.id = in.text(from, "id");
   c.name = in.text(from, "name");
   c.kind = in.text(from, "kind");
-  if (const JsonValue* time = find(from, "switching_time_ps"); time != nullptr && time->as<std::nullptr_t>() == nullptr) {
+  if (const JsonValue* time = find(from, "switching_time_ps");
+      time != nullptr && time->as<std::nullptr_t>() == nullptr) {
     c.switching_time.emplace();
     if (!read_integer(*time, c.switching_time->ps)) in.complain("switching_time_ps", "an integer or null");
   }
@@ -133,7 +134,9 @@ Report read_all(Reader& in, const JsonObject& root) {
   report.digest = in.text(root, "digest");
   report.baseline = in.text(root, "baseline");
   read_scenario(in, report, in.object(root, "scenario"));
-  report.header = in.named_texts(root, "asked");
+  for (const JsonObject* o : in.objects(root, "asked", kMaxMetrics)) {
+    report.header.emplace_back(in.text(*o, "what"), in.text(*o, "value"));
+  }
   for (const JsonObject* o : in.objects(root, "constants", kMaxMetrics)) {
     report.constants.push_back(read_constant(in, *o));
   }

@@ -17,8 +17,13 @@ void write_scenario(JsonWriter& json, const Report& report) {
 
 void write_header(JsonWriter& json, const Report& report) {
   json.key("asked");
-  json.begin_object();
-  for (const auto& [name, value] : report.header) json.field(name, value);
+  json.begin_array();
+  for (const auto& [what, value] : report.header) {
+    json.begin_object(true);
+    json.field("what", what);
+    json.field("value", value);
+    json.end();
+  }
   json.end();
 }
 

@@ -29,7 +29,7 @@ struct Metric {
   std::string formula;  // empty: measured
   std::string rule;     // how it is measured, or what the formula means
   std::vector<std::string> assumptions;
-  std::string source;   // equation, paper or data file; may be empty
+  std::string source;  // equation, paper or data file; may be empty
 };
 
 struct Constant {
@@ -45,9 +45,9 @@ struct Case {
   std::string name;  // "rail_optimised", "on_demand"
   std::string kind;  // "electrical", "photonic"
   std::optional<Time> switching_time;
-  std::string refusal;  // why there is no result; empty: there is one
-  std::string digest;   // of the run
-  std::vector<std::optional<double>> values;           // parallel to Report::metrics
+  std::string refusal;                                       // why there is no result; empty: there is one
+  std::string digest;                                        // of the run
+  std::vector<std::optional<double>> values;                 // parallel to Report::metrics
   std::vector<std::pair<std::string, std::string>> sources;  // metric id -> source that holds for this case only
 };
 
@@ -70,8 +70,8 @@ struct Report {
   std::string scenario_hash;
   std::string scenario_text;  // the scenario as run, in TOML
   std::uint64_t seed = 0;
-  std::string baseline;       // id of the baseline case; may be empty
-  std::string digest;         // of all runs in order
+  std::string baseline;                                     // id of the baseline case; may be empty
+  std::string digest;                                       // of all runs in order
   std::vector<std::pair<std::string, std::string>> header;  // what was asked, for readers
   std::vector<Constant> constants;
   std::vector<Metric> metrics;
@@ -89,9 +89,9 @@ std::optional<double> value_of(const Report& report, const Case& c, std::string_
 struct Reference {
   std::optional<double> value;
   std::string unit;
-  const Metric* metric = nullptr;      // one of the two
+  const Metric* metric = nullptr;  // one of the two
   const Constant* constant = nullptr;
-  const Case* of = nullptr;            // the case that the metric is taken from
+  const Case* of = nullptr;  // the case that the metric is taken from
 };
 Reference resolve(const Report& report, const Case& c, std::string_view name);
 

@@ -23,7 +23,7 @@ struct Measured {
   std::function<Value(const Seen&)> take;
 };
 
-double mean_seconds(const RunResult& run, Time model::RankRecord::*field) {
+double mean_seconds(const RunResult& run, Time model::RankRecord::* field) {
   double sum = 0;
   for (const model::RankRecord& rank : run.ranks) sum += seconds_of(rank.*field);
   return run.ranks.empty() ? 0 : sum / static_cast<double>(run.ranks.size());
@@ -55,12 +55,12 @@ Value photonic_only(const Seen& seen, double value) {
   return value;
 }
 
-Value window_time(const Seen& seen, Time WindowStats::*field) {
+Value window_time(const Seen& seen, Time WindowStats::* field) {
   if (!seen.outcome.windows || seen.outcome.windows->count == 0) return std::nullopt;
   return seconds_of((*seen.outcome.windows).*field);
 }
 
-Value window_count(const Seen& seen, std::int64_t WindowStats::*field) {
+Value window_count(const Seen& seen, std::int64_t WindowStats::* field) {
   if (!seen.outcome.windows) return std::nullopt;
   return static_cast<double>((*seen.outcome.windows).*field);
 }
@@ -71,7 +71,7 @@ Metric measured(std::string id, std::string label, std::string unit, std::string
 
 Metric derived(std::string id, std::string label, std::string unit, std::string formula, std::string rule,
                std::vector<std::string> assumptions = {}, std::string source = "") {
-  return {std::move(id),      std::move(label),       std::move(unit),  std::move(formula),
+  return {std::move(id),   std::move(label),       std::move(unit),  std::move(formula),
           std::move(rule), std::move(assumptions), std::move(source)};
 }
 
@@ -130,17 +130,17 @@ void add_windows(std::vector<Measured>& all) {
   const std::string eq = "Opus, equations 1 and 2";
   const std::string rule =
       "between two phases of a rail: earliest slowest-rank start of the next phase less the last end of the one before";
-  const auto count = [&](std::string id, std::string label, std::string what, std::int64_t WindowStats::*field) {
+  const auto count = [&](std::string id, std::string label, std::string what, std::int64_t WindowStats::* field) {
     all.push_back({measured(std::move(id), std::move(label), "count", std::move(what)),
                    [field](const Seen& s) { return window_count(s, field); }});
     all.back().metric.source = eq;
   };
   count("windows", "windows between phases, all rails", rule, &WindowStats::count);
-  count("windows_negative", "negative windows", "windows below zero: the next phase was asked for before the last ended",
-        &WindowStats::negative);
+  count("windows_negative", "negative windows",
+        "windows below zero: the next phase was asked for before the last ended", &WindowStats::negative);
   count("windows_short", "windows shorter than the switching time",
         "windows below the case's switching time, negative ones included", &WindowStats::shorter);
-  const auto quantile = [&](std::string id, std::string label, Time WindowStats::*field) {
+  const auto quantile = [&](std::string id, std::string label, Time WindowStats::* field) {
     all.push_back({measured(std::move(id), std::move(label), "s", rule + "; quantile by linear interpolation"),
                    [field](const Seen& s) { return window_time(s, field); }});
     all.back().metric.source = eq;
@@ -178,11 +178,11 @@ void add_traffic(std::vector<Measured>& all) {
 
 void add_network(std::vector<Measured>& all) {
   const auto of_cost = [&](std::string id, std::string label, std::string unit, std::string rule, auto take) {
-    all.push_back({measured(std::move(id), std::move(label), std::move(unit), std::move(rule)),
-                   [take](const Seen& s) -> Value {
-                     if (s.cost == nullptr) return std::nullopt;
-                     return take(*s.cost);
-                   }});
+    all.push_back(
+        {measured(std::move(id), std::move(label), std::move(unit), std::move(rule)), [take](const Seen& s) -> Value {
+           if (s.cost == nullptr) return std::nullopt;
+           return take(*s.cost);
+         }});
     all.back().metric.source = "bill of materials (`photonrail cost`)";
   };
   of_cost("network_cost", "cost of the scale-out network", "USD",
@@ -218,13 +218,16 @@ void add_derived(std::vector<Metric>& all) {
                         "switch_time - exposed_switch_time", "switch time during which nothing waited for it"));
   all.push_back(derived("exposed_switch_share", "share of switch time that is exposed", "ratio",
                         "exposed_switch_time / switch_time", ""));
+  all.push_back(derived("exposed_per_command", "exposed switch time, mean of commands", "s",
+                        "exposed_switch_time / switch_commands", ""));
+  all.push_back(derived("hidden_per_command", "hidden switch time, mean of commands", "s",
+                        "hidden_switch_time / switch_commands", ""));
   all.push_back(derived("switch_commands_per_rail", "switch commands per rail", "per rail", "switch_commands / rails",
                         "mean over rails"));
   all.push_back(derived("windows_short_share", "share of windows shorter than the switching time", "ratio",
                         "windows_short / windows", ""));
-  all.push_back(derived("mfu", "model FLOP/s utilisation", "ratio",
-                        "model_flops / (iteration_time * gpus * gpu_peak)", "",
-                        {"peak is the dense rate of the training precision"},
+  all.push_back(derived("mfu", "model FLOP/s utilisation", "ratio", "model_flops / (iteration_time * gpus * gpu_peak)",
+                        "", {"peak is the dense rate of the training precision"},
                         "Chowdhery et al., PaLM (2022), appendix B"));
   all.push_back(derived("tokens_per_second", "tokens per second", "tokens/s", "tokens_per_step / iteration_time", ""));
   all.push_back(derived("cost_saving", "times cheaper than the baseline's network", "times",

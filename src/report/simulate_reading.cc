@@ -9,7 +9,8 @@
 namespace photonrail::report {
 namespace {
 
-constexpr double kSmall = 0.05;  // overhead that the text asks about; a figure of speech, not a model
+constexpr double kSmall = 0.05;    // overhead that the text asks about; a figure of speech, not a model
+constexpr double kAsQuick = 0.01;  // overhead below which two fabrics count as equally quick
 constexpr std::string_view kSmallText = "5 %";
 
 std::string say(const Report& report, const Case& c, std::string_view metric) {
@@ -40,16 +41,27 @@ std::string say_baseline(const Report& report, const Case& base) {
   return text + ".";
 }
 
-std::string say_policy(const Report& report, const std::string& name) {
+std::string say_fixed(const Report& report) {
+  std::vector<std::string> told;
+  for (const Case& c : report.cases) {
+    const auto overhead = value_of(report, c, "overhead");
+    if (c.kind != "photonic" || c.switching_time || !overhead) continue;
+    told.push_back(fmt::format("{} with {}", compared(*overhead), c.name));
+  }
+  if (told.empty()) return "";
+  return fmt::format(" On photonic rails it is {}.", fmt::join(told, ", "));
+}
+
+std::string say_swept(const Report& report, const std::string& name) {
   const std::vector<const Case*> cases = cases_of(report, name);
-  if (cases.empty()) return "";
+  if (cases.empty() || !cases.front()->switching_time) return "";
   const auto first = value_of(report, *cases.front(), "overhead");
   const auto last = value_of(report, *cases.back(), "overhead");
   if (!first || !last) return "";
-  if (!cases.front()->switching_time) return fmt::format(" With {} it is {}.", name, compared(*first));
-  std::string text = fmt::format(" With {} switching it is {} at a switching time of {}", name, compared(*first),
+  std::string text = fmt::format(" With {} it is {} at a switching time of {}", name, compared(*first),
                                  time_label(*cases.front()->switching_time));
-  if (cases.size() > 1) text += fmt::format(" and {} at {}", compared(*last), time_label(*cases.back()->switching_time));
+  if (cases.size() > 1)
+    text += fmt::format(" and {} at {}", compared(*last), time_label(*cases.back()->switching_time));
   return text + ".";
 }
 
@@ -76,8 +88,7 @@ std::string say_reach(const Report& report, const std::string& name) {
     return change && *change <= 0;
   });
   std::string text = small == nullptr
-                         ? fmt::format(" Of the times tried none keeps {} within {} of the baseline",
-                                       name, kSmallText)
+                         ? fmt::format(" Of the times tried none keeps {} within {} of the baseline", name, kSmallText)
                          : fmt::format(" Of the times tried {} stays within {} of the baseline up to {}", name,
                                        kSmallText, time_label(*small->switching_time));
   if (!value_of(report, *cases.front(), "energy_change")) return text + ".";
@@ -99,22 +110,45 @@ std::string say_hidden(const Report& report, const std::string& name) {
 }
 
 std::string say_network(const Report& report, const Case& base) {
-  const auto at = std::find_if(report.cases.begin(), report.cases.end(), [](const Case& c) {
-    return c.kind == "photonic" && c.refusal.empty();
-  });
+  const auto at = std::find_if(report.cases.begin(), report.cases.end(),
+                               [](const Case& c) { return c.kind == "photonic" && c.refusal.empty(); });
   if (at == report.cases.end() || !value_of(report, *at, "cost_saving")) return "";
   const double cheaper = value_of(report, *at, "cost_saving").value_or(0);
   const auto power = value_of(report, *at, "power_saving");
   std::string text = fmt::format(" The photonic network costs {} against {}", say(report, *at, "network_cost"),
                                  say(report, base, "network_cost"));
-  text += cheaper >= 1 ? fmt::format(" ({:.2f} times less)", cheaper) : fmt::format(" ({:.2f} times more)", 1 / cheaper);
+  text +=
+      cheaper >= 1 ? fmt::format(" ({:.2f} times less)", cheaper) : fmt::format(" ({:.2f} times more)", 1 / cheaper);
   if (!power) return text + ".";
-  text += fmt::format(" and draws {} against {}", say(report, *at, "network_power"), say(report, base, "network_power"));
+  text +=
+      fmt::format(" and draws {} against {}", say(report, *at, "network_power"), say(report, base, "network_power"));
   text += *power >= 1 ? fmt::format(" ({:.2f} times less)", *power) : fmt::format(" ({:.2f} times more)", 1 / *power);
   const auto gpus = value_of(report, base, "gpu_power_total");
   const auto network = value_of(report, base, "network_power");
   if (!gpus || !network || *gpus <= 0) return text + ".";
-  return text + fmt::format("; the baseline's network is {} of the power of its GPUs.", human(*network / *gpus, "ratio"));
+  return text +
+         fmt::format("; the baseline's network is {} of the power of its GPUs.", human(*network / *gpus, "ratio"));
+}
+
+// An electrical fabric that is as quick as the baseline and cheaper is what photonic rails must really beat.
+std::string say_cheapest(const Report& report, const Case& base) {
+  const Case* cheapest = &base;
+  const Case* photonic = nullptr;
+  for (const Case& c : report.cases) {
+    const auto cost = value_of(report, c, "network_cost");
+    const auto overhead = value_of(report, c, "overhead");
+    if (!cost || !overhead) continue;
+    if (c.kind == "photonic" && photonic == nullptr) photonic = &c;
+    if (c.kind != "electrical" || *overhead > kAsQuick) continue;
+    if (*cost < value_of(report, *cheapest, "network_cost").value_or(0)) cheapest = &c;
+  }
+  if (cheapest == &base || photonic == nullptr) return "";
+  const double cost = value_of(report, *cheapest, "network_cost").value_or(0);
+  const double ours = value_of(report, *photonic, "network_cost").value_or(0);
+  const bool dearer = ours > cost;
+  return fmt::format(
+      " Against {}, which is as quick as the baseline for {}, the photonic network costs {:.2f} times {}.",
+      cheapest->id, human(cost, "USD"), dearer ? ours / cost : cost / ours, dearer ? "more" : "less");
 }
 
 std::string say_refused(const Report& report) {
@@ -141,16 +175,16 @@ std::string simulate_reading(const Report& report) {
   if (base == nullptr || !base->refusal.empty()) {
     return "The baseline has no result, so there is nothing to compare with." + say_refused(report);
   }
-  std::string text = say_baseline(report, *base);
+  std::string text = say_baseline(report, *base) + say_fixed(report);
   std::vector<std::string> told;
   for (const Case& c : report.cases) {
     if (c.kind != "photonic" || std::find(told.begin(), told.end(), c.name) != told.end()) continue;
     told.push_back(c.name);
-    text += say_policy(report, c.name);
+    text += say_swept(report, c.name);
   }
   const std::string policy = followed(report);
   text += say_reach(report, policy) + say_hidden(report, policy);
-  return text + say_network(report, *base) + say_refused(report);
+  return text + say_network(report, *base) + say_cheapest(report, *base) + say_refused(report);
 }
 
 }  // namespace photonrail::report

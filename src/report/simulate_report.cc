@@ -14,9 +14,8 @@ namespace photonrail::report {
 namespace {
 
 const NetworkCost* cost_of(const SimulateInputs& in, const CaseOutcome& outcome) {
-  const auto at = std::find_if(in.networks.begin(), in.networks.end(), [&](const NetworkCost& c) {
-    return c.key == outcome.network && c.shortfall.empty();
-  });
+  const auto at = std::find_if(in.networks.begin(), in.networks.end(),
+                               [&](const NetworkCost& c) { return c.key == outcome.network && c.shortfall.empty(); });
   return at == in.networks.end() ? nullptr : &*at;
 }
 
@@ -90,14 +89,14 @@ std::vector<std::pair<std::string, std::string>> header_of(const SimulateInputs&
   const model::Scenario& s = in.scenario;
   auto lines = in.workload_lines;
   const std::int64_t domains = s.cluster.domain > 0 ? s.cluster.gpus / s.cluster.domain : 0;
-  lines.emplace_back("cluster", fmt::format("{} {} GPUs in {} scale-up domains of {} ({} per GPU), {} rails", s.cluster.gpus,
-                                            s.cluster.gpu, domains, s.cluster.domain, to_text(s.scale_up.rate),
-                                            s.cluster.domain));
+  lines.emplace_back("cluster",
+                     fmt::format("{} {} GPUs in {} scale-up domains of {} ({} per GPU), {} rails", s.cluster.gpus,
+                                 s.cluster.gpu, domains, s.cluster.domain, to_text(s.scale_up.rate), s.cluster.domain));
   lines.emplace_back("photonic rail", fmt::format("{} duplex ports of {} per GPU: {}", s.rail.ports,
                                                   to_text(s.rail.port_rate), to_text(s.rail.port_rate * s.rail.ports)));
-  lines.emplace_back("electrical", fmt::format("NIC of {} per GPU, switch {}, {}:1 at the leaves",
-                                               to_text(s.electrical.nic_rate), s.electrical.network_switch,
-                                               s.electrical.oversubscription));
+  lines.emplace_back("electrical",
+                     fmt::format("NIC of {} per GPU, switch {}, {}:1 at the leaves", to_text(s.electrical.nic_rate),
+                                 s.electrical.network_switch, s.electrical.oversubscription));
   lines.emplace_back("baseline", s.baseline);
   return lines;
 }

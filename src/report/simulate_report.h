@@ -6,7 +6,7 @@
 //   switch time       from the decision to the last link usable, summed over commands; *exposed* is the part during
 //                     which a fully issued operation waited for it, *hidden* the rest
 //   window            time that a rail has between two phases of traffic (Opus, eq. 1-2); negative where they overlap
-//   MFU               model FLOPs of one step / (step time x GPUs x peak FLOP/s) (Chowdhery et al., PaLM, 2022, app. B);
+//   MFU               model FLOPs of a step / (step time x GPUs x peak FLOP/s) (Chowdhery et al., PaLM, 2022, app. B);
 //                     recomputation does not count
 // Pure; any thread.
 #pragma once
@@ -37,7 +37,7 @@ struct CaseOutcome {
   std::optional<Time> switching_time;  // swept; absent for electrical fabrics, static plans, and the catalog's switch
   Result<model::RunResult> run;        // or why the case cannot be run
   std::optional<WindowStats> windows;
-  std::string network;                 // key of its NetworkCost; "": not known
+  std::string network;  // key of its NetworkCost; "": not known
 };
 
 // What a network costs and draws. `low` and `high` differ where a price is only known as a range.
@@ -56,16 +56,16 @@ struct SimulateInputs {
   model::Scenario scenario;
   std::string version;
   std::string scenario_hash;
-  std::string scenario_text;  // TOML, as run
+  std::string scenario_text;                                        // TOML, as run
   std::vector<std::pair<std::string, std::string>> workload_lines;  // header lines about model and job
-  FlopRate gpu_peak;             // at the training precision
+  FlopRate gpu_peak;                                                // at the training precision
   std::string gpu_peak_source;
   Power gpu_power;
   std::string gpu_power_source;
   std::int64_t tokens_per_step = 0;  // 0: not known (imported traces)
   double model_flops = 0;            // of one step, without recomputation; 0: not known
   std::string model_flops_source;
-  std::vector<CaseOutcome> cases;    // in the order to show them
+  std::vector<CaseOutcome> cases;     // in the order to show them
   std::vector<NetworkCost> networks;  // of cases, and others to compare with
 };
 

@@ -48,6 +48,7 @@ SimulateInputs small_inputs() {
   in.scenario.name = "small";
   in.scenario.cluster.gpus = 2;
   in.scenario.cluster.domain = 1;
+  in.workload_lines = {{"trace", "x"}, {"", "first note"}, {"", "second note"}};
   in.version = "0.0.0";
   in.scenario_hash = "00ff";
   in.scenario_text = "name = \"small\"\n";
@@ -64,9 +65,10 @@ SimulateInputs small_inputs() {
   in.cases.push_back({"rail_optimised", false, {}, run_of(seconds(10)), {}, "rail_optimised"});
   in.cases.push_back({"static_sqrt", true, {}, fail(ErrorCode::infeasible, "needs 4 ports, has 2"), {}, "photonic"});
   in.cases.push_back({"on_demand", true, Time{}, run_of(milliseconds(10'200)), {}, "photonic"});
-  in.cases.push_back({"on_demand", true, milliseconds(100), slow,
-                      WindowStats{20, 2, 5, milliseconds(-1), milliseconds(1), milliseconds(2), milliseconds(3), seconds(1)},
-                      "photonic"});
+  in.cases.push_back(
+      {"on_demand", true, milliseconds(100), slow,
+       WindowStats{20, 2, 5, milliseconds(-1), milliseconds(1), milliseconds(2), milliseconds(3), seconds(1)},
+       "photonic"});
   in.networks = {{"rail_optimised", "electrical", {2000}, {2000}, {2000}, {300}, "list", ""},
                  {"photonic", "photonic rails", {400}, {500}, {600}, {100}, "range", ""},
                  {"large", "too large", {}, {}, {}, {}, "", "needs more ports"}};
@@ -137,14 +139,15 @@ TEST(SimulateReport, ShowsRefusedCasesWithTheReason) {
   const Report r = make_simulate_report(small_inputs());
   const std::string text = render_text(r, {});
   EXPECT_NE(text.find("needs 4 ports, has 2"), std::string::npos);
-  EXPECT_NE(render_csv(r).find("static_sqrt,static_sqrt,photonic,,refused,\"needs 4 ports, has 2\","), std::string::npos);
+  EXPECT_NE(render_csv(r).find("static_sqrt,static_sqrt,photonic,,refused,\"needs 4 ports, has 2\","),
+            std::string::npos);
   EXPECT_NE(r.reading.front().find("Not possible here: static_sqrt"), std::string::npos);
 }
 
 TEST(SimulateReport, ReadsTheNumbersInWords) {
   const std::string text = make_simulate_report(small_inputs()).reading.front();
   EXPECT_NE(text.find("On rail_optimised one step takes 10.00 s"), std::string::npos) << text;
-  EXPECT_NE(text.find("With on_demand switching it is 2.00 % longer at a switching time of 0 s and 20.0 % longer at "
+  EXPECT_NE(text.find("With on_demand it is 2.00 % longer at a switching time of 0 s and 20.0 % longer at "
                       "100 ms"),
             std::string::npos)
       << text;
@@ -192,9 +195,9 @@ TEST(Explain, TellsFormulaInputsAndSourcesDownToWhatWasGiven) {
   const Report r = make_simulate_report(small_inputs());
   const Result<std::string> told = explain(r, "energy_change", "on_demand@100ms", {});
   ASSERT_TRUE(told) << told.error().message;
-  for (const char* part : {"formula: energy_per_step / baseline.energy_per_step - 1", "baseline.energy_per_step = 17.00 kJ",
-                           "in: case rail_optimised", "gpu_power = 700.0 W", "source: catalog: H200", "source: range",
-                           "assumptions", "GPUs draw their rated power"}) {
+  for (const char* part : {"formula: energy_per_step / baseline.energy_per_step - 1",
+                           "baseline.energy_per_step = 17.00 kJ", "in: case rail_optimised", "gpu_power = 700.0 W",
+                           "source: catalog: H200", "source: range", "assumptions", "GPUs draw their rated power"}) {
     EXPECT_NE(told->find(part), std::string::npos) << part << "\n" << *told;
   }
 }

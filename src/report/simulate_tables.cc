@@ -46,16 +46,15 @@ const Case* case_at(const Report& report, const std::string& name, Time time) {
 Table overview(const Report& report, bool all) {
   Table table;
   table.title = all ? "Step" : "Step: fabrics and plans that never switch";
-  table.columns = {{"", false},  {"step time"}, {"overhead"},   {"compute"},    {"exposed comm."},
-                   {"MFU"},      {"tokens/s"},  {"energy/step"}};
+  table.columns = {{"", false},       {"step time"}, {"overhead"}, {"compute"},
+                   {"exposed comm."}, {"MFU"},       {"tokens/s"}, {"energy/step"}};
   for (const Case& c : report.cases) {
     if (!all && swept(c)) continue;
     if (!c.refusal.empty()) continue;
-    table.rows.push_back({c.id, cell(report, c, "iteration_time"),
-                          c.id == report.baseline ? "baseline" : cell(report, c, "overhead"),
-                          cell(report, c, "compute_time"), cell(report, c, "exposed_communication"),
-                          cell(report, c, "mfu"), human(value_of(report, c, "tokens_per_second"), "count"),
-                          cell(report, c, "energy_per_step")});
+    table.rows.push_back(
+        {c.id, cell(report, c, "iteration_time"), c.id == report.baseline ? "baseline" : cell(report, c, "overhead"),
+         cell(report, c, "compute_time"), cell(report, c, "exposed_communication"), cell(report, c, "mfu"),
+         human(value_of(report, c, "tokens_per_second"), "count"), cell(report, c, "energy_per_step")});
   }
   return table;
 }
@@ -86,7 +85,9 @@ Table matrix(const Report& report, const std::string& title, std::string_view me
       const Case* c = case_at(report, name, t);
       row.push_back(c == nullptr ? "" : c->refusal.empty() ? cell(report, *c, metric) : "refused");
     }
-    table.rows.push_back(row);
+    if (std::any_of(row.begin() + 1, row.end(), [](const std::string& text) { return text != "-"; })) {
+      table.rows.push_back(row);
+    }
   }
   return table;
 }
@@ -121,8 +122,9 @@ Table windows_table(const Report& report) {
                           cell(report, c, "window_p25"), cell(report, c, "window_p50"), cell(report, c, "window_p75"),
                           cell(report, c, "window_p95")});
   }
-  table.notes = {"short: below the case's switching time. The first and the last switching time are shown; JSON and CSV "
-                 "have all."};
+  table.notes = {
+      "short: below the case's switching time. The first and the last switching time are shown; JSON and CSV "
+      "have all."};
   return table;
 }
 
@@ -169,7 +171,7 @@ const NetworkCost* baseline_network(const Report& report, const std::vector<Netw
 Table network_table(const Report& report, const std::vector<NetworkCost>& networks) {
   Table table;
   table.title = "Scale-out network";
-  table.columns = {{"", false}, {"cost"}, {"range"}, {"times cheaper"}, {"power"}, {"times less"}};
+  table.columns = {{"", false}, {"cost"}, {"range"}, {"cheaper"}, {"power"}, {"less"}};
   const NetworkCost* base = baseline_network(report, networks);
   for (const NetworkCost& n : networks) {
     if (!n.shortfall.empty()) {
@@ -180,7 +182,8 @@ Table network_table(const Report& report, const std::vector<NetworkCost>& networ
                           base == nullptr ? "-" : times(base->base.amount, n.base.amount), human(n.power.watts, "W"),
                           base == nullptr ? "-" : times(base->power.watts, n.power.watts)});
   }
-  if (base != nullptr) table.notes.insert(table.notes.begin(), fmt::format("cheaper and less: than {}", base->title));
+  if (base != nullptr)
+    table.notes.insert(table.notes.begin(), fmt::format("cheaper, less: times, than {}", base->title));
   table.notes.push_back("`photonrail cost` has the bills of materials and what moves the ratios");
   return table;
 }
@@ -191,8 +194,8 @@ void add_matrices(const Report& report, std::vector<Table>& tables) {
   tables.push_back(matrix(report, "Model FLOP/s utilisation", "mfu"));
   tables.push_back(matrix(report, "Energy of one step, GPUs and network", "energy_per_step"));
   tables.push_back(matrix(report, "Switch commands, all rails", "switch_commands"));
-  tables.push_back(matrix(report, "Exposed switch time, summed over commands", "exposed_switch_time"));
-  tables.push_back(matrix(report, "Hidden switch time, summed over commands", "hidden_switch_time"));
+  tables.push_back(matrix(report, "Exposed switch time, mean of commands", "exposed_per_command"));
+  tables.push_back(matrix(report, "Hidden switch time, mean of commands", "hidden_per_command"));
   tables.push_back(matrix(report, "Windows shorter than the switching time", "windows_short_share"));
 }
 

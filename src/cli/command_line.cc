@@ -1,0 +1,201 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/output.h"
+
+namespace photonrail::cli {
+namespace {
+
+constexpr const char* kAbout =
+    "Plan, simulate and explain photonic fabrics for AI clusters.\n"
+    "A scenario is a TOML file; `photonrail schema` describes every field, examples/ has some to start from.";
+
+constexpr const char* kExamples = R"(Examples:
+  photonrail simulate examples/llama-80b-h200-128.toml
+  photonrail simulate my.toml --set rail.ports=2 --out results
+  photonrail explain results/report.json overhead --case provisioned@100ms
+  photonrail cost --gpus 2048 --gpu H200 --mode as_published
+
+Exit status: 0 done, 1 defect of the program, 2 command line, 3 scenario or input refused,
+             4 cannot be done (too few ports, a deadlock), 5 file cannot be read or written.
+`photonrail COMMAND --help` tells more about a command.)";
+
+const std::map<std::string, Format> kFormats = {{"text", Format::text}, {"json", Format::json}, {"csv", Format::csv}};
+constexpr unsigned kMostThreads = 1024;
+
+void add_format(CLI::App& app, Format& format) {
+  app.add_option("--format", format, "Form of the result: text, json or csv (default: text)")
+      ->transform(CLI::CheckedTransformer(kFormats))
+      ->option_text("text|json|csv");
+}
+
+void add_threads(CLI::App& app, unsigned& threads) {
+  app.add_option("--threads", threads, "Threads to run cases on (default: all that the machine has)")
+      ->check(CLI::Range(1U, kMostThreads))
+      ->option_text("N");
+}
+
+void add_catalog(CLI::App& app, std::string& directory) {
+  app.add_option("--catalog", directory, "Directory with catalog files that add to or replace built-in entries")
+      ->option_text("DIR");
+}
+
+void add_source(CLI::App& app, ScenarioSource& source, const std::string& name, const std::string& what,
+                bool required) {
+  app.add_option(name, source.file, what)->required(required)->option_text(" ");
+  app.add_option("--set", source.sets, "Replace a value of the scenario, for example rail.ports=2; may be repeated")
+      ->option_text("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  add_catalog(app, source.catalog_directory);
+}
+
+// Every command: a sub-command of `app` that stores its options in `chosen` when it is given.
+class Commands {
+ public:
+  Commands(CLI::App& app, std::optional<Command>& chosen) : app_(app), chosen_(chosen) {}
+
+  void add_all() {
+    add_simulate();
+    add_cost();
+    add_explain();
+    add_show();
+    add_schema();
+    add_catalog_command();
+    add_version();
+  }
+
+ private:
+  template <class Options>
+  CLI::App& command(const char* name, const char* about, const char* examples, Options& options) {
+    CLI::App* added = app_.add_subcommand(name, about);
+    added->footer(examples);
+    added->callback([this, &options] { chosen_ = options; });
+    return *added;
+  }
+
+  void add_simulate() {
+    CLI::App& c = command("simulate",
+                          "Run one training step on every fabric and policy of a scenario, side by side: step time, "
+                          "overhead, switching, windows, traffic, power, energy and cost",
+                          "Examples:\n"
+                          "  photonrail simulate examples/llama-80b-h200-128.toml\n"
+                          "  photonrail simulate my.toml --format csv > cases.csv\n"
+                          "  photonrail simulate my.toml --set training.microbatches=32 --out results\n"
+                          "--out leaves report.txt, report.json, report.csv and scenario.toml (as run).",
+                          simulate_);
+    add_source(c, simulate_.source, "SCENARIO", "Scenario file (TOML)", true);
+    add_format(c, simulate_.format);
+    c.add_option("--out", simulate_.out, "Directory for the report in every format and the scenario as run")
+        ->option_text("DIR");
+    add_threads(c, simulate_.threads);
+    c.add_flag("--quiet", simulate_.quiet, "No progress on standard error");
+  }
+
+  void add_cost() {
+    CLI::App& c =
+        command("cost",
+                "Bill of materials, price and power of photonic rails and of electrical fabrics, their ratios, "
+                "and what moves the ratios",
+                "Examples:\n"
+                "  photonrail cost examples/llama-80b-h200-128.toml\n"
+                "  photonrail cost --gpus 2048 --gpu GB200\n"
+                "  photonrail cost --gpus 2048 --gpu H200 --mode as_published\n"
+                "  photonrail cost --mode as_published          the paper's table of sizes and GPUs\n"
+                "as_published uses the formulas of the Opus paper, real counts whole boxes, ports and fibres.",
+                cost_);
+    add_source(c, cost_.source, "SCENARIO", "Scenario file; or give --gpus and --gpu", false);
+    c.add_option("--gpus", cost_.gpus, "Number of GPUs, in place of the scenario's")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 22))
+        ->option_text("N");
+    c.add_option("--gpu", cost_.gpu, "GPU of the catalog (default: H200)")->option_text("NAME");
+    c.add_option("--mode", cost_.mode, "as_published or real (default: the scenario's, or real)")
+        ->check(CLI::IsMember({"as_published", "real"}))
+        ->option_text("MODE");
+    c.add_option("--samples", cost_.samples, "Samples of the Monte Carlo over price and power ranges (default: 10000)")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
+        ->option_text("N");
+    add_format(c, cost_.format);
+  }
+
+  void add_explain() {
+    CLI::App& c = command("explain", "Where a number of a report comes from: formula, inputs, sources, assumptions",
+                          "Examples:\n"
+                          "  photonrail explain results/report.json\n"
+                          "  photonrail explain results/report.json overhead\n"
+                          "  photonrail explain results/report.json energy_per_step --case on_demand@100ms\n"
+                          "  photonrail explain my.toml mfu",
+                          explain_);
+    add_source(c, explain_.source, "REPORT|SCENARIO", "report.json, or a scenario, which is then simulated", true);
+    c.add_option("ID", explain_.metric, "Number to explain; without it all ids are listed")->option_text(" ");
+    c.add_option("--case", explain_.on, "Case of the report to explain it for")->option_text("NAME[@TIME]");
+    add_threads(c, explain_.threads);
+  }
+
+  void add_show() {
+    CLI::App& c = command("show", "The whole scenario, defaults included, with the origin of each value",
+                          "Example:\n  photonrail show my.toml --set rail.ports=2", show_);
+    add_source(c, show_.source, "SCENARIO", "Scenario file (TOML)", true);
+  }
+
+  void add_schema() {
+    CLI::App& c = command(
+        "schema", "Every field of a scenario: as JSON Schema, or as a reference page",
+        "Examples:\n  photonrail schema > scenario.schema.json\n  photonrail schema --format markdown", schema_);
+    static const std::map<std::string, bool> kForms = {{"json", false}, {"markdown", true}};
+    c.add_option("--format", schema_.markdown, "json or markdown (default: json)")
+        ->transform(CLI::CheckedTransformer(kForms))
+        ->option_text("json|markdown");
+  }
+
+  void add_catalog_command() {
+    CLI::App& c = command("catalog", "GPUs, NICs, optics, switches and models, each figure with its source",
+                          "Examples:\n  photonrail catalog\n  photonrail catalog show H200 --format json", catalog_);
+    c.require_subcommand(0, 1);
+    const auto common = [this](CLI::App& to) {
+      static const std::map<std::string, Format> kForms = {{"text", Format::text}, {"json", Format::json}};
+      to.add_option("--format", catalog_.format, "text or json (default: text)")
+          ->transform(CLI::CheckedTransformer(kForms))
+          ->option_text("text|json");
+      add_catalog(to, catalog_.directory);
+    };
+    common(c);
+    common(*c.add_subcommand("list", "All entries"));
+    CLI::App* show = c.add_subcommand("show", "One entry with all its figures");
+    show->add_option("NAME", catalog_.show, "Name of the entry")->required()->option_text(" ");
+    common(*show);
+  }
+
+  void add_version() { command("version", "Version of this program", "", version_); }
+
+  CLI::App& app_;
+  std::optional<Command>& chosen_;
+  SimulateOptions simulate_;
+  CostCommandOptions cost_;
+  CatalogOptions catalog_;
+  SchemaOptions schema_;
+  ShowOptions show_;
+  ExplainOptions explain_;
+  VersionOptions version_;
+};
+
+}  // namespace
+
+std::variant<Command, int> parse_command_line(int argc, const char* const* argv) {
+  CLI::App app(kAbout, "photonrail");
+  app.footer(kExamples);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("photonrail ") + PHOTONRAIL_VERSION);
+  std::optional<Command> chosen;
+  Commands commands(app, chosen);
+  commands.add_all();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? static_cast<int>(kDone) : static_cast<int>(kUsage);
+  }
+  return *chosen;
+}
+
+}  // namespace photonrail::cli

@@ -1,0 +1,18 @@
+// The commands. Each prints its result to standard output, or returns why it cannot; nothing else is printed but
+// progress, on standard error, where that is a terminal.
+#pragma once
+
+#include "base/result.h"
+#include "cli/options.h"
+
+namespace photonrail::cli {
+
+Status run(const SimulateOptions& options);
+Status run(const CostCommandOptions& options);
+Status run(const CatalogOptions& options);
+Status run(const SchemaOptions& options);
+Status run(const ShowOptions& options);
+Status run(const ExplainOptions& options);
+Status run(const VersionOptions& options);
+
+}  // namespace photonrail::cli

@@ -1,0 +1,83 @@
+// What the command line asks for, one plain struct per command. Filled by command_line.cc, used by cmd_*.cc.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace photonrail::cli {
+
+enum class Format : std::uint8_t { text, json, csv };
+
+// A scenario file with values laid over it.
+struct ScenarioSource {
+  std::string file;
+  std::vector<std::string> sets;  // "a.b=c"
+  std::string catalog_directory;  // "": the built-in catalog alone
+};
+
+struct SimulateOptions {
+  ScenarioSource source;
+  Format format = Format::text;
+  std::string out;       // directory; "": none
+  unsigned threads = 0;  // 0: as many as the machine has
+  bool quiet = false;    // no progress
+};
+
+struct WindowsOptions {
+  ScenarioSource source;       // or a trace directory or archive in `source.file`
+  std::string on;              // case whose run is looked at; "": the baseline
+  std::string switching_time;  // "": that of the scenario's switch
+  std::int64_t domain = 8;     // traces: GPUs in one scale-up domain
+  std::string gpu = "H200";    // traces: catalog name
+  Format format = Format::text;
+  unsigned threads = 0;
+};
+
+struct CostCommandOptions {
+  ScenarioSource source;          // `file` may be "": then from the fields below
+  std::int64_t gpus = 0;          // 0: the scenario's
+  std::string gpu;                // "": the scenario's, or H200
+  std::string mode;               // "", "as_published", "real"
+  std::int64_t samples = 10'000;  // Monte Carlo; 0: none
+  Format format = Format::text;
+};
+
+struct CatalogOptions {
+  std::string show;  // name of an entry; "": list all
+  std::string directory;
+  Format format = Format::text;
+};
+
+struct SchemaOptions {
+  bool markdown = false;
+};
+
+struct ShowOptions {
+  ScenarioSource source;
+};
+
+struct ExplainOptions {
+  ScenarioSource source;  // a report.json, or a scenario that is simulated first
+  std::string metric;     // "": list all
+  std::string on;         // case; "": all, and the last in detail
+  unsigned threads = 0;
+};
+
+struct ReproduceOptions {
+  std::string paper;              // "opus"
+  std::string data;               // folder
+  std::vector<std::string> only;  // ids of rows; empty: all
+  Format format = Format::text;
+  std::string out;
+  unsigned threads = 0;
+};
+
+struct VersionOptions {};
+
+using Command = std::variant<SimulateOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
+                             ExplainOptions, VersionOptions>;
+
+}  // namespace photonrail::cli

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Every command once, in every form; help that suffices.
+# usage: commands.sh PHOTONRAIL ROOT
+# shellcheck source=tests/cli/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+example=$root/examples/two-ports.toml
+
+accepted version
+holds "$work/out" 'photonrail '
+accepted --version
+accepted --help
+for command in simulate windows cost catalog schema show explain reproduce version; do
+  holds "$work/out" "$command"
+done
+holds "$work/out" 'Exit status' 'Examples'
+for command in simulate windows cost catalog schema show explain reproduce version; do
+  accepted "$command" --help
+  cp "$work/out" "$work/help"
+  [[ $command == version ]] || holds "$work/help" 'Example' "photonrail $command"
+done
+
+accepted schema
+holds "$work/out" '"$schema"' '"port_rate"'
+accepted schema --format markdown
+holds "$work/out" 'port_rate'
+accepted show "$example" --set rail.ports=4
+holds "$work/out" '--set' 'two-ports.toml:' 'default'
+accepted catalog
+holds "$work/out" 'H200' 'polatis-6000n' 'llama-80b-opus'
+accepted catalog list --format json
+holds "$work/out" '"H200"'
+accepted catalog show H200
+holds "$work/out" '989'
+accepted catalog show polatis-6000n --format json
+holds "$work/out" 'polatis-6000n'
+
+for format in text json csv; do
+  accepted simulate "$example" --format "$format" --threads 1
+  cp "$work/out" "$work/one"
+  accepted simulate "$example" --format "$format" --threads 4
+  cmp -s "$work/one" "$work/out" || bad "simulate --format $format depends on the number of threads"
+  accepted windows "$example" --format "$format"
+  accepted cost "$example" --format "$format"
+done
+accepted simulate "$example"
+holds "$work/out" 'needs 4 ports per GPU' 'On rail_optimised one step takes' 'Not possible here: static_proportional'
+accepted windows "$example" --case on_demand --switching-time '25 ms'
+accepted explain "$example" mfu
+holds "$work/out" 'model_flops / (iteration_time * gpus * gpu_peak)' 'source:'
+
+# The paper's headline: 4.27 times the cost, 23.86 times the power at 2,048 H200.
+accepted cost --gpus 2048 --gpu H200 --mode as_published
+holds "$work/out" '4.27' '23.86'
+accepted cost --gpus 2048 --gpu GB200 --mode as_published
+holds "$work/out" '3.17' '15.44'
+finish
