@@ -10,6 +10,8 @@ Status add_real_bills(const CostInput& input, const catalog::Catalog& catalog, B
 
 bool published_covers(Rate nic_rate);  // 400 or 800 Gb/s
 Result<std::vector<WalkStep>> walk_to_real(const CostInput& input, const catalog::Catalog& catalog);
+// Inverse of the triangular distribution function over low, base (the mode), high at 0 <= u < 1.
+double triangular(const catalog::Range& range, double u);
 Status add_sensitivity(CostReport& report, const catalog::Catalog& catalog);
 std::vector<CostRatio> ratios_of(const Bills& bills, std::span<const double> values);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "base/units_text.h"
 
@@ -222,8 +223,9 @@ Result<std::vector<catalog::Optic>> rail_modules(const catalog::Catalog& catalog
     return fail(ErrorCode::infeasible, fmt::format("no {}single-mode module of the catalog reaches {}",
                                                    input.parallel_through_ocs ? "parallel " : "duplex ", gigabits(rate)));
   }
-  std::stable_sort(fitting.begin(), fitting.end(), [&](const catalog::Optic& a, const catalog::Optic& b) {
-    return price_per_gpu(a, lanes_of(a, rate), ports) < price_per_gpu(b, lanes_of(b, rate), ports);
+  std::sort(fitting.begin(), fitting.end(), [&](const catalog::Optic& a, const catalog::Optic& b) {
+    return std::pair(price_per_gpu(a, lanes_of(a, rate), ports), a.name) <
+           std::pair(price_per_gpu(b, lanes_of(b, rate), ports), b.name);
   });
   return fitting;
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <tuple>
 
 #include "algo/quantile.h"
 #include "base/random.h"
@@ -18,14 +19,6 @@
 
 namespace photonrail::fabric {
 namespace {
-
-double triangular(const catalog::Range& range, double u) {
-  const double width = range.high - range.low;
-  if (width <= 0) return range.base;
-  const double left = (range.base - range.low) / width;
-  if (u < left) return range.low + std::sqrt(u * width * (range.base - range.low));
-  return range.high - std::sqrt((1 - u) * width * (range.high - range.base));
-}
 
 struct RatioPair {
   std::size_t fabric;
@@ -263,6 +256,14 @@ Status add_published_steps(std::vector<WalkStep>& steps, const CostInput& input,
 
 }  // namespace
 
+double triangular(const catalog::Range& range, double u) {
+  const double width = range.high - range.low;
+  if (width <= 0) return range.base;
+  const double left = (range.base - range.low) / width;
+  if (u < left) return range.low + std::sqrt(u * width * (range.base - range.low));
+  return range.high - std::sqrt((1 - u) * width * (range.high - range.base));
+}
+
 std::vector<CostRatio> ratios_of(const Bills& bills, std::span<const double> values) {
   const std::vector<Totals> totals = totals_of(bills.all, values);
   std::vector<CostRatio> ratios;
@@ -280,8 +281,8 @@ Status add_sensitivity(CostReport& report, const catalog::Catalog& catalog) {
   }
   const bool published = report.input.mode == model::CostMode::as_published;
   for (const Option& option : published ? published_options() : real_options()) add_option_rows(report, catalog, option);
-  std::stable_sort(report.tornado.begin(), report.tornado.end(), [](const TornadoRow& a, const TornadoRow& b) {
-    return a.ratio != b.ratio ? a.ratio < b.ratio : swing(a) > swing(b);
+  std::sort(report.tornado.begin(), report.tornado.end(), [](const TornadoRow& a, const TornadoRow& b) {
+    return std::tuple(a.ratio, -swing(a), a.key) < std::tuple(b.ratio, -swing(b), b.key);
   });
   add_monte_carlo(report, pairs);
   return {};

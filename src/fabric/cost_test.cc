@@ -10,6 +10,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "fabric/cost_builders.h"
 #include "fabric/cost_counts.h"
 #include "fabric/cost_parts.h"
 #include "fabric/electrical.h"
@@ -209,7 +210,8 @@ TEST(CostReal, NamedPartsAreUsedOrRefused) {
   EXPECT_NE(unknown.error().message.find("did you mean \"polatis-7000\"?"), std::string::npos);
   input.ocs.clear();
   input.transceiver = "800g-2xsr4";
-  EXPECT_NE(bill_of(*make_bills(input, parts()), "photonic_two_full").shortfall.find("multimode"), std::string::npos);
+  const Bills multimode = *make_bills(input, parts());
+  EXPECT_NE(bill_of(multimode, "photonic_two_full").shortfall.find("multimode"), std::string::npos);
 }
 
 TEST(CostReal, ImpossibleInputsAreRefused) {
@@ -225,11 +227,26 @@ TEST(CostReal, BreakoutLanesOfOnePortBelongToOneGpu) {
   CostInput input = cluster(512, 8, 400);
   input.photonic_ports = 4;
   input.photonic_port_rate = gigabits_per_second(100);
-  const BillOfMaterials& bill = bill_of(*make_bills(input, parts()), "photonic_scenario");
-  EXPECT_EQ(count_of(bill, "modules at GPUs"), 256);
-  EXPECT_EQ(count_of(bill, "fibre"), 4 * 512);
+  input.transceiver = "800g-2xdr4";
+  const Bills four = *make_bills(input, parts());
+  EXPECT_EQ(count_of(bill_of(four, "photonic_scenario"), "modules at GPUs"), 256);
+  EXPECT_EQ(count_of(bill_of(four, "photonic_scenario"), "fibre"), 4 * 512);
   input.photonic_ports = 1;  // three pairs of each port lie idle rather than serve a neighbour
-  EXPECT_EQ(count_of(bill_of(*make_bills(input, parts()), "photonic_scenario"), "modules at GPUs"), 256);
+  const Bills one = *make_bills(input, parts());
+  EXPECT_EQ(count_of(bill_of(one, "photonic_scenario"), "modules at GPUs"), 256);
+}
+
+TEST(CostReal, AModuleWhoseLightGetsThroughIsPreferred) {
+  // DR4 is cheaper per port than four FR1, but its 3 dB do not cover 2.5 dB of the switch and 1 dB of connectors.
+  CostInput input = cluster(128, 8, 400);
+  input.photonic_ports = 4;
+  input.photonic_port_rate = gigabits_per_second(100);
+  input.ocs = "polatis-6000n";
+  const Bills bills = *make_bills(input, parts());
+  EXPECT_EQ(bill_of(bills, "photonic_scenario").lines[1].part, "100g-fr1");
+  input.ocs = "lumentum-r300";
+  const Bills less_loss = *make_bills(input, parts());
+  EXPECT_EQ(bill_of(less_loss, "photonic_scenario").lines[1].part, "800g-2xdr4");
 }
 
 // ---- properties --------------------------------------------------------------------------------------------------
@@ -327,6 +344,37 @@ TEST(CostSensitivity, AnotherCaseMovesNoDraw) {
       EXPECT_EQ(same.cost_spread.p5, ratio.cost_spread.p5);
     }
   }
+}
+
+// Nor on where in the table it stands: the price of fibre stands before others and has no watts.
+TEST(CostSensitivity, FibreMovesNoDrawOfPower) {
+  CostInput input = cluster(512, 8, 400);
+  input.samples = 500;
+  const CostReport with = *make_cost_report(input, parts());
+  input.include_fibre = false;
+  const CostReport without = *make_cost_report(input, parts());
+  for (std::size_t i = 0; i < with.ratios.size(); ++i) {
+    EXPECT_EQ(with.ratios[i].power_spread.p5, without.ratios[i].power_spread.p5);
+    EXPECT_NE(with.ratios[i].cost_spread.p5, without.ratios[i].cost_spread.p5);
+  }
+}
+
+// Distribution function at x: (x-a)^2 / ((b-a)(m-a)) below the mode m, 1 - (b-x)^2 / ((b-a)(b-m)) above; mean (a+m+b)/3.
+TEST(CostSensitivity, TriangularDrawsFollowTheirDistribution) {
+  const catalog::Range range{230, 520, 1040};
+  double sum = 0;
+  constexpr int kSteps = 100'000;
+  for (int i = 0; i < kSteps; ++i) {
+    const double u = (i + 0.5) / kSteps;
+    const double x = triangular(range, u);
+    sum += x;
+    const double below = (x - 230) * (x - 230) / (810.0 * 290);
+    const double above = 1 - (1040 - x) * (1040 - x) / (810.0 * 520);
+    ASSERT_NEAR(x < 520 ? below : above, u, 1e-9);
+  }
+  EXPECT_NEAR(sum / kSteps, (230 + 520 + 1040) / 3.0, 0.01);
+  EXPECT_EQ(triangular({5, 5, 5}, 0.7), 5);
+  EXPECT_NEAR(triangular({5, 5, 9}, 0.0), 5, 1e-12);
 }
 
 TEST(CostSensitivity, EveryPricedPartOfARatioHasARow) {
