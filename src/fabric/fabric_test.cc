@@ -65,6 +65,8 @@ TEST(Fabric, GridIsHierarchicalAndTheTighterPartGoverns) {
   EXPECT_DOUBLE_EQ(bytes_on(*fabric, footprint, LinkKind::scale_up_tx), 4);
   EXPECT_DOUBLE_EQ(bytes_on(*fabric, footprint, LinkKind::port_tx), 4 * 0.5);
   EXPECT_DOUBLE_EQ(8 * footprint.bytes_per_payload / rates(*fabric, {footprint})[0], 8 * 0.5 / 400e9);
+  // Fairness counts flows on the network: an optical port has share 1, not the busier scale-up link.
+  EXPECT_DOUBLE_EQ(footprint.bytes_per_payload, 0.5 / 4);
   EXPECT_EQ(footprint.latency, nanoseconds(3000));
   EXPECT_EQ(footprint.steps, 4);
   EXPECT_EQ(footprint.step_latency, nanoseconds(1000));

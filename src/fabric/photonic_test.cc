@@ -158,6 +158,13 @@ TEST(Photonic, BroadcastPutsThePayloadOnEveryMemberOnce) {
   const Footprint footprint =
       must(fabric->footprint(Collective::broadcast, std::vector<Rank>{0, 1, 2, 3, 4}, Dimension::data));
   EXPECT_DOUBLE_EQ(footprint.wire_per_payload, 4);
+  std::set<std::pair<Rank, std::uint32_t>> silent;
+  for (Rank rank = 0; rank < 5; ++rank) silent.insert({{rank, 0}, {rank, 1}});
+  for (const LinkUsage& use : footprint.usage) {
+    silent.erase({fabric->links()[use.link].owner, fabric->links()[use.link].index});
+  }
+  // Port 0 looks to the next member, port 1 to the previous one.
+  EXPECT_EQ(silent, (std::set<std::pair<Rank, std::uint32_t>>{{1, 1}, {4, 0}}));
   EXPECT_EQ(footprint.circuits.size(), 5u);
 }
 

@@ -101,6 +101,16 @@ TEST(RailShapes, TwoStagesArePairsAndDomainsNeedNoPorts) {
   EXPECT_EQ((*shapes)[0].kind, Kind::pair);
 }
 
+// Two domains of three, all six ranks in one group: a rail carries a third of the tensor, as a pair: 6 * 900 / 3.
+TEST(RailShapes, HierarchicalGroupsPutAPartOnEachRail) {
+  auto graph = step(2, Bytes{100}, Bytes{900});
+  for (auto& group : graph.groups) group.members = {0, 1, 2, 3, 4, 5};
+  const auto shapes = rail_shapes(graph, *make_layout(6, 3));
+  ASSERT_TRUE(shapes);
+  EXPECT_EQ((*shapes)[0].kind, Kind::pair);
+  EXPECT_DOUBLE_EQ((*shapes)[0].weight, 1800);
+}
+
 TEST(RailShapes, RefusesWhatNoSplitCanServe) {
   auto graph = step(2, Bytes{100}, Bytes{900});
   for (auto& task : graph.programs[0].tasks) task.dimension = Dimension::other;
