@@ -104,12 +104,13 @@ void Diagnostics::show(std::string& out, const char* severity, Span span, const 
 std::string Diagnostics::text() const {
   std::vector<const Entry*> order;
   for (const Entry& entry : entries_) order.push_back(&entry);
-  std::stable_sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
+  std::sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
     // What has no place concerns the whole input and comes last.
     if (a->span.known() != b->span.known()) return a->span.known();
     if (a->span.source != b->span.source) return a->span.source < b->span.source;
     if (a->span.line != b->span.line) return a->span.line < b->span.line;
-    return a->span.column < b->span.column;
+    if (a->span.column != b->span.column) return a->span.column < b->span.column;
+    return a < b;  // in the order of entries_
   });
   std::string out;
   for (const Entry* entry : order) {

@@ -14,7 +14,17 @@ struct Member;
 
 struct Node {
   enum class Kind : std::uint8_t { table, array, string, integer, floating, boolean, date };
+  // How a table or array was written, which decides what may still be added to it (TOML 1.0).
+  enum class Origin : std::uint8_t {
+    implied,  // [a.b] implies a
+    header,   // [a], and each table of [[a]]
+    dotted,   // a.b = 1 makes a
+    closed,   // { ... } and [ ... ]
+    headers,  // the array of [[a]]
+  };
   Kind kind = Kind::table;
+  Origin origin = Origin::implied;
+  bool incomplete = false;  // the root: a line of the text could not be understood, so keys may be missing
   Span span;
   bool from_option = false;  // written after --set: `text` holds it as written, and a list may be "a, b"
   std::string text;          // string

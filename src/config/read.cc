@@ -17,7 +17,8 @@ struct KnownKey {
 struct Reader {
   Diagnostics& diagnostics;
   Places& places;
-  std::vector<KnownKey> known;  // every key of every table, for hints
+  bool incomplete = false;      // the text has lines that were not understood: what seems missing may stand there
+  std::vector<KnownKey> known = {};  // every key of every table, for hints
 
   void value(Value& target, const Node& node, Span key, const Meta& meta, const std::string& path);
   void leaf(LeafValue& target, const Node& node, const Meta& meta);
@@ -114,7 +115,7 @@ void Reader::table(TableValue& target, const Node& node, Span key, const std::st
     }
   }
   for (const Fields::Field& field : fields.all()) {
-    if (!field.meta.required || node.find(field.name) != nullptr) continue;
+    if (!field.meta.required || incomplete || node.find(field.name) != nullptr) continue;
     diagnostics.error(node.span, fmt::format("missing key \"{}\" {}", field.name, in_table(path)),
                       std::string(field.meta.doc));
   }
@@ -188,7 +189,7 @@ void Reader::value(Value& target, const Node& node, Span key, const Meta& meta, 
 }  // namespace
 
 void read_table(TableValue& root, const Node& node, Diagnostics& diagnostics, Places& places) {
-  Reader reader{diagnostics, places, {}};
+  Reader reader{diagnostics, places, node.incomplete};
   Fields fields = root.fields();
   collect_keys(fields, "", reader.known);
   reader.table(root, node, node.span, "");
