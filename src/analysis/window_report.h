@@ -31,7 +31,7 @@ WindowReport make_window_report(const model::RunResult& run, std::uint32_t stage
                                 std::span<const Time> switching_times);
 
 std::string to_text(const WindowReport& report);
-// One object; times in nanoseconds (numbers with up to three decimals, so exact), bytes as integers; ends with a newline.
+// One object; times in nanoseconds (up to three decimals, so exact), bytes as integers; ends with a newline.
 std::string to_json(const WindowReport& report);
 // One line per window: rail,stage,from,to,opens_ns,window_ns,bytes_after,operations_after.
 std::string to_csv(const WindowReport& report);

@@ -17,8 +17,8 @@
 // Dimension of a group, the first rule that fits:
 //   1. `dimension_of` names it;
 //   2. most of its calls are all-to-all: expert;
-//   3. it fits into a scale-up domain, and most of its calls stand in the flow of computation, that is, a computation is
-//      right before them, and behind them lies a chain of computations at least 1/16 as long as the rank's longest:
+//   3. it fits into a scale-up domain, and most of its calls stand in the flow of computation: a computation is right
+//      before them, and behind them lies a chain of computations at least 1/16 as long as the rank's longest:
 //      tensor. Of the groups of one rank only the one with the most such calls. (Behind a reduction of gradients there
 //      is at most the optimizer; before a gathering of weights, nothing.)
 //   4. else data.
