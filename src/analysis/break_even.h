@@ -2,8 +2,8 @@
 //
 // A step of t seconds on a cluster that costs c per second (purchase spread over its life, plus energy) costs c t.
 // Against a baseline with c0, t0, rails pay while c t <= c0 t0, that is, while the overhead t / t0 - 1 stays at or
-// below c0 / c - 1. Overhead as a function of the switching time is known at sampled points and taken as linear in between,
-// which it is wherever the set of exposed switches does not change. All functions are pure.
+// below c0 / c - 1. Overhead as a function of the switching time is known at sampled points and taken as linear in
+// between, which it is wherever the set of exposed switches does not change. All functions are pure.
 #pragma once
 
 #include <span>

@@ -3,7 +3,7 @@
 // One decimal digit per pipeline stage, stage 0 first (most significant); the digit says which dimension of parallelism
 // owns the stage's circuits: 0 pipeline, 1 data, 2 context, 3 expert, 4 tensor, 5 other, 6-9 free (0, 1 and 3 as in the
 // published expert-parallel simulator, the rest ours). Kept as text, so that it has no limit in stages.
-// The published dense simulator has bits instead: bit = 1 where a stage is in pipeline mode; stage 0 is the highest bit.
+// The published dense simulator has bits instead: 1 where a stage is in pipeline mode; stage 0 is the highest bit.
 //
 // Rule of change (published): a send puts the stages of both its ends into pipeline mode, a collective puts its own
 // stage into its dimension; a stage keeps its mode until the next operation. All stages start in data mode. Pure.
