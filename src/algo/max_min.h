@@ -7,13 +7,19 @@
 // which its x / weight is the largest. The allocation exists and is unique.
 //
 // Progressive filling. All unfrozen activities rise together, x = weight * level. Link l saturates at
-//   level[l] = (capacity - load of frozen activities) / sum of weight * share of unfrozen ones.
-// The link with the lowest level (ties: lowest id) freezes its activities, in order of id; repeat. level[l] only grows
-// as others freeze, so a lazy heap finds the minimum: O(usages * log links) in all.
+//   level[l] = (capacity - load of frozen activities) / sum of weight * share of unfrozen ones,
+// and an activity ends at the rate that it would have alone, alone = min over its links of capacity / share. The lowest
+// level (ties: lowest link, then lowest id) freezes its activities, in order of id; repeat. level[l] only grows as
+// others freeze, so a lazy heap finds the minimum: O(usages * log links) in all.
 //
-// Exactness. Every number depends only on the connected component (activities joined by common links) and on ids, not
-// on the order in which activities came: FairShare and max_min_rates agree bit for bit, on every compiler. Sums of
-// loads may exceed a capacity by rounding (a few parts in 1e15 for shares within six decades of each other).
+// Slack links. A link whose users could not overfill it if each had its alone rate, sum(share * alone) <= capacity, is
+// implied by the alone rates and is left out. So the NICs and the spines of a network with full bisection do not tie
+// everybody to everybody, and an activity that shares no tight link costs O(its links).
+//
+// Exactness. Every number depends only on the connected component (activities joined by tight links) and on ids, not
+// on the order in which activities came: FairShare and max_min_rates agree bit for bit, on every compiler. The sum that
+// finds slack links is kept in whole bit/s. Loads may exceed a capacity by rounding: half a bit/s for each user of the
+// link, and a few parts in 1e15 for shares within six decades of each other.
 //
 // Units: capacities and rates in bit/s; shares and weights are plain numbers > 0. An activity without links has an
 // infinite rate; one on a link of capacity 0 has rate 0. Misuse (unknown link, a link twice, share <= 0) is a bug and
@@ -23,6 +29,8 @@
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "base/units.h"
 
 namespace photonrail::algo {
 
@@ -43,7 +51,6 @@ struct Activity {
 std::vector<double> max_min_rates(std::span<const double> capacities, std::span<const Activity> activities);
 
 // The same allocation kept up to date while activities come and go; only the components that changed are solved again.
-// An activity that is alone on all its links costs O(its links).
 class FairShare {
  public:
   explicit FairShare(std::vector<double> capacities);
@@ -51,7 +58,6 @@ class FairShare {
   // Ids are the caller's; arrays are indexed by them, so keep them dense and reuse those of removed activities.
   void add(ActivityId id, std::span<const LinkUsage> usage, double weight = 1);
   void remove(ActivityId id);
-  void set_capacity(LinkId link, double capacity);
 
   // Brings all rates up to date; call once per instant, after all adds and removes of that instant. Returns the
   // activities whose rate differs from before, new ones included, in order of id; valid until the next settle().
@@ -71,6 +77,7 @@ class FairShare {
   struct ActivityState {
     std::vector<Usage> usage;
     double weight = 1;
+    double alone = 0;  // rate with nobody else there
     double rate = 0;
     std::uint32_t stamp = 0;  // visited in the pass of this number
     bool present = false;
@@ -83,29 +90,35 @@ class FairShare {
   };
   struct LinkState {
     double capacity = 0;
+    UInt128 room = 0;  // capacity in whole bit/s
     std::vector<User> users;
+    UInt128 demand = 0;        // bit/s, if every user had its alone rate
     double load = 0;           // of frozen activities, while solving
     double active_weight = 0;  // sum of weight * share of unfrozen activities, while solving
     std::uint32_t active = 0;
     std::uint32_t stamp = 0;
   };
+  // A link that saturates, or (no link) an activity that reaches its alone rate.
   struct HeapEntry {
     double level;
     LinkId link;
+    ActivityId activity;
   };
 
+  bool tight(const LinkState& link) const { return link.demand > link.room; }
   double level(const LinkState& link, double at_least) const;
-  void collect_component(LinkId first);
+  void solve_with(ActivityId id);
+  void visit(ActivityId id);
   void visit_link(LinkId link);
   void solve_component();
   void saturate(LinkId link, double at);
-  void freeze(ActivityState& activity, double at);
+  void freeze(ActivityId id, double rate);
   void set_rate(ActivityId id, double rate);
 
   std::vector<LinkState> links_;
   std::vector<ActivityState> activities_;
-  std::vector<LinkId> dirty_links_;   // of activities that came or went; repeats allowed
-  std::vector<ActivityId> linkless_;  // came without links
+  std::vector<LinkId> dirty_links_;  // tight ones whose users came or went; repeats allowed
+  std::vector<ActivityId> fresh_;
   std::vector<ActivityId> changed_;
   std::vector<ActivityId> component_;
   std::vector<LinkId> component_links_;

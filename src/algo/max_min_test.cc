@@ -185,11 +185,6 @@ TEST(FairShare, IncrementalEqualsFullSolveBitForBit) {
         present[id] = {random_usage(random, links, false), static_cast<double>(1 + random.below(3))};
         shares.add(id, present[id].first, present[id].second);
       }
-      if (random.below(5) == 0) {
-        const auto link = static_cast<LinkId>(random.below(links));
-        capacities[link] = static_cast<double>(random.below(9)) * 1e11;
-        shares.set_capacity(link, capacities[link]);
-      }
       const auto changed_span = shares.settle();
       const std::vector<ActivityId> changed(changed_span.begin(), changed_span.end());
       std::vector<Activity> all;
@@ -218,6 +213,24 @@ TEST(FairShare, UntouchedComponentsAreNotReported) {
   EXPECT_EQ(shares.load(1), 100);
   shares.remove(0);
   EXPECT_TRUE(shares.settle().empty());
+}
+
+// Two pairs of NICs of 100 under one spine of 200 share nothing: the spine is slack, for 100 + 100 <= 200, and a third
+// pair makes it tight: 200 / 3 each.
+TEST(FairShare, SlackLinksTieNobody) {
+  FairShare shares({100, 100, 100, 200});
+  shares.add(0, std::vector<LinkUsage>{{0, 1}, {3, 1}});
+  shares.settle();
+  shares.add(1, std::vector<LinkUsage>{{1, 1}, {3, 1}});
+  EXPECT_EQ(shares.settle().size(), 1u);
+  EXPECT_EQ(shares.rate(0), 100);
+  EXPECT_EQ(shares.rate(1), 100);
+  shares.add(2, std::vector<LinkUsage>{{2, 1}, {3, 1}});
+  EXPECT_EQ(shares.settle().size(), 3u);
+  EXPECT_DOUBLE_EQ(shares.rate(0), 200.0 / 3);
+  shares.remove(2);
+  EXPECT_EQ(shares.settle().size(), 2u);
+  EXPECT_EQ(shares.rate(0), 100);
 }
 
 TEST(FairShareDeathTest, MisuseAborts) {
