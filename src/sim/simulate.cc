@@ -83,7 +83,7 @@ class Simulator {
       now_ = event.at;
       PR_CHECK(++events_ < kEventLimit, "more events than any step has");
       handle(event);
-      if (queue_.empty() || queue_.top().at > now_) settle();
+      if (queue_.empty() || queue_.next_time() > now_) settle();
     }
     if (state_.tasks_left != 0) {
       return fail(ErrorCode::deadlock, describe_deadlock(graph_, table_, state_,

@@ -33,17 +33,21 @@ State::State(const model::TaskGraph& task_graph, std::size_t channel_count)
     needs.push_back(std::move(count));
     program_flops.push_back(flops);
   }
-  for (model::Rank rank = 0; rank < graph.ranks(); ++rank) {
-    first_task.push_back(tasks);
-    tasks += graph.program(rank).tasks.size();
+  lockstep.resize(graph.programs.size());
+  for (const model::ProgramId program : graph.program_of) {
+    place_in_program.push_back(static_cast<std::uint32_t>(lockstep[program].ranks++));
+  }
+  for (std::size_t program = 0; program < lockstep.size(); ++program) {
+    lockstep[program].first = tasks;
+    tasks += lockstep[program].ranks * graph.programs[program].tasks.size();
   }
 }
 
 void State::reset() {
   needs_left.clear();
   needs_left.reserve(tasks);
-  for (const model::ProgramId program : graph.program_of) {
-    needs_left.insert(needs_left.end(), needs[program].begin(), needs[program].end());
+  for (std::size_t program = 0; program < lockstep.size(); ++program) {
+    for (const std::uint32_t count : needs[program]) needs_left.insert(needs_left.end(), lockstep[program].ranks, count);
   }
   issued.assign(tasks, false);
   tasks_left = tasks;

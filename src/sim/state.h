@@ -66,12 +66,22 @@ class State {
   // Back to the start of a step; buffers and operation ids are kept.
   void reset();
 
-  std::size_t at(model::Rank rank, model::TaskIndex task) const { return first_task[rank] + task; }
+  // Index of a rank's task. Ranks that share a program run it nearly in step, so their entries for one task lie side by
+  // side: with thousands of ranks, order by rank would miss the cache at every event.
+  std::size_t at(model::Rank rank, model::TaskIndex task) const {
+    const Lockstep& l = lockstep[graph.program_of[rank]];
+    return l.first + static_cast<std::size_t>(task) * l.ranks + place_in_program[rank];
+  }
   std::uint32_t find_or_open(ChannelId channel, std::uint32_t ordinal);
   void close(std::uint32_t operation);
 
   const model::TaskGraph& graph;
-  std::vector<std::size_t> first_task;               // per rank
+  struct Lockstep {
+    std::size_t first = 0;   // entry of its first task
+    std::size_t ranks = 0;   // that share the program
+  };
+  std::vector<Lockstep> lockstep;                    // per program
+  std::vector<std::uint32_t> place_in_program;       // per rank
   std::vector<ProgramSuccessors> successors;         // per program
   std::vector<std::vector<std::uint32_t>> needs;     // per program: number of dependencies of each task
   std::vector<double> program_flops;
