@@ -29,11 +29,13 @@ TEST(Digest, DependsOnOrderAndOnWhereTextsEnd) {
   EXPECT_NE(c.value(), d.value());
 }
 
-static_assert([] {
-  Digest digest;
-  digest.add(7);
-  return digest.value();
-}() != 0, "a digest can be computed at compile time");
+static_assert(
+    [] {
+      Digest digest;
+      digest.add(7);
+      return digest.value();
+    }() != 0,
+    "a digest can be computed at compile time");
 
 }  // namespace
 }  // namespace photonrail

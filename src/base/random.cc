@@ -13,16 +13,31 @@ double inverse_normal_lower(double p) {
   if (p < 0.02425) {
     const double q = std::sqrt(-2 * std::log(p));
     return (((((-7.784894002430293e-03 * q - 3.223964580411365e-01) * q - 2.400758277161838e+00) * q -
-              2.549732539343734e+00) * q + 4.374664141464968e+00) * q + 2.938163982698783e+00) /
+              2.549732539343734e+00) *
+                 q +
+             4.374664141464968e+00) *
+                q +
+            2.938163982698783e+00) /
            ((((7.784695709041462e-03 * q + 3.224671290700398e-01) * q + 2.445134137142996e+00) * q +
-             3.754408661907416e+00) * q + 1);
+             3.754408661907416e+00) *
+                q +
+            1);
   }
   const double q = p - 0.5;
   const double r = q * q;
   return (((((-3.969683028665376e+01 * r + 2.209460984245205e+02) * r - 2.759285104469687e+02) * r +
-            1.383577518672690e+02) * r - 3.066479806614716e+01) * r + 2.506628277459239e+00) * q /
+            1.383577518672690e+02) *
+               r -
+           3.066479806614716e+01) *
+              r +
+          2.506628277459239e+00) *
+         q /
          (((((-5.447609879822406e+01 * r + 1.615858368580409e+02) * r - 1.556989798598866e+02) * r +
-            6.680131188771972e+01) * r - 1.328068155288572e+01) * r + 1);
+            6.680131188771972e+01) *
+               r -
+           1.328068155288572e+01) *
+              r +
+          1);
 }
 
 }  // namespace
@@ -47,7 +62,8 @@ RandomStream::RandomStream(std::uint64_t seed, std::string_view name, std::uint6
 }
 
 void RandomStream::refill() {
-  const auto out = philox4x32({static_cast<std::uint32_t>(counter_), static_cast<std::uint32_t>(counter_ >> 32), 0, 0}, key_);
+  const auto out =
+      philox4x32({static_cast<std::uint32_t>(counter_), static_cast<std::uint32_t>(counter_ >> 32), 0, 0}, key_);
   ++counter_;
   block_ = {out[0] | (static_cast<std::uint64_t>(out[1]) << 32), out[2] | (static_cast<std::uint64_t>(out[3]) << 32)};
   used_ = 0;

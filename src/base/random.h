@@ -18,11 +18,11 @@ class RandomStream {
  public:
   RandomStream(std::uint64_t seed, std::string_view name, std::uint64_t id = 0);
 
-  std::uint64_t next();                          // uniform over all 64-bit values
-  double uniform();                              // in [0, 1), 53 bits
-  double uniform(double low, double high);       // in [low, high)
-  std::uint64_t below(std::uint64_t bound);      // in [0, bound), bound > 0
-  double normal();                               // mean 0, deviation 1 (Acklam's inverse, |error| < 1.2e-9)
+  std::uint64_t next();                      // uniform over all 64-bit values
+  double uniform();                          // in [0, 1), 53 bits
+  double uniform(double low, double high);   // in [low, high)
+  std::uint64_t below(std::uint64_t bound);  // in [0, bound), bound > 0
+  double normal();                           // mean 0, deviation 1 (Acklam's inverse, |error| < 1.2e-9)
 
  private:
   void refill();

@@ -52,7 +52,7 @@ TEST(Random, UniformStaysInRangeAndHasItsMoments) {
     sum += x;
     squares += x * x;
   }
-  EXPECT_NEAR(sum / kDraws, 0.5, 0.003);           // 4.6 standard errors
+  EXPECT_NEAR(sum / kDraws, 0.5, 0.003);  // 4.6 standard errors
   EXPECT_NEAR(squares / kDraws, 1.0 / 3, 0.003);
 }
 

@@ -74,8 +74,10 @@ TEST(UnitsText, Money) {
   EXPECT_EQ(parse_dollars("12.50 USD")->amount, 12.5);
   EXPECT_EQ(to_text(Dollars{12.5}), "$12.50");
   EXPECT_EQ(to_text(Dollars{-3}), "-$3");
-  EXPECT_EQ(problem(parse_dollars("$")), "\"$\" is not an amount of money; write \"$12.50\", \"$1.2M\" or \"12.50 USD\"");
-  EXPECT_EQ(problem(parse_dollars("$5X")), "\"$5X\" is not an amount of money; write \"$12.50\", \"$1.2M\" or \"12.50 USD\"");
+  EXPECT_EQ(problem(parse_dollars("$")),
+            "\"$\" is not an amount of money; write \"$12.50\", \"$1.2M\" or \"12.50 USD\"");
+  EXPECT_EQ(problem(parse_dollars("$5X")),
+            "\"$5X\" is not an amount of money; write \"$12.50\", \"$1.2M\" or \"12.50 USD\"");
 }
 
 TEST(UnitsText, Refusals) {
@@ -86,8 +88,10 @@ TEST(UnitsText, Refusals) {
             "\"3 parsec\": unknown unit \"parsec\" for a size; known: GB MB KB B TB GiB MiB KiB TiB kB");
   EXPECT_EQ(problem(parse_time("fast")),
             "\"fast\" is not a time; write a number of at most 24 digits and a unit, such as \"25 ms\"");
-  EXPECT_EQ(problem(parse_time("")), "\"\" is not a time; write a number of at most 24 digits and a unit, such as \"25 ms\"");
-  EXPECT_EQ(problem(parse_time("1.2.3 s")), "\"1.2.3 s\": unknown unit \".3 s\" for a time; known: ms us ns s ps min h \u00b5s");
+  EXPECT_EQ(problem(parse_time("")),
+            "\"\" is not a time; write a number of at most 24 digits and a unit, such as \"25 ms\"");
+  EXPECT_EQ(problem(parse_time("1.2.3 s")),
+            "\"1.2.3 s\": unknown unit \".3 s\" for a time; known: ms us ns s ps min h \u00b5s");
   EXPECT_EQ(problem(parse_time("0.3 ps")), "\"0.3 ps\" is finer than one picosecond; write fewer digits");
   EXPECT_EQ(problem(parse_time("9223372036854775808 ps")), "\"9223372036854775808 ps\" is too large");
   EXPECT_EQ(problem(parse_time("4000 h")), "\"4000 h\" is too large");

@@ -25,27 +25,32 @@ struct Unit {
 constexpr std::int64_t kKibi = std::int64_t{1} << 10, kMebi = kKibi << 10, kGibi = kMebi << 10, kTebi = kGibi << 10;
 
 constexpr Unit kTimeUnits[] = {  // base: picosecond
-    {"ms", 1, 9, true},   {"us", 1, 6, true},    {"ns", 1, 3, true},      {"s", 1, 12, true},
-    {"ps", 1, 0, true},   {"min", 60, 12, false}, {"h", 3600, 12, false}, {"\u00b5s", 1, 6, false}};
+    {"ms", 1, 9, true}, {"us", 1, 6, true},     {"ns", 1, 3, true},     {"s", 1, 12, true},
+    {"ps", 1, 0, true}, {"min", 60, 12, false}, {"h", 3600, 12, false}, {"\u00b5s", 1, 6, false}};
 constexpr Unit kSizeUnits[] = {  // base: byte
     {"GB", 1, 9, true},      {"MB", 1, 6, true},      {"KB", 1, 3, true},      {"B", 1, 0, true},
     {"TB", 1, 12, true},     {"GiB", kGibi, 0, true}, {"MiB", kMebi, 0, true}, {"KiB", kKibi, 0, true},
     {"TiB", kTebi, 0, true}, {"kB", 1, 3, false}};
 constexpr Unit kRateUnits[] = {  // base: bit per second
-    {"GB/s", 8, 9, true},       {"Gb/s", 1, 9, false},       {"MB/s", 8, 6, true},        {"KB/s", 8, 3, true},
-    {"B/s", 8, 0, true},        {"TB/s", 8, 12, true},       {"Tb/s", 1, 12, false},      {"Mb/s", 1, 6, false},
-    {"Kb/s", 1, 3, false},      {"b/s", 1, 0, false},        {"GiB/s", 8 * kGibi, 0, true}, {"MiB/s", 8 * kMebi, 0, true},
-    {"KiB/s", 8 * kKibi, 0, true}, {"TiB/s", 8 * kTebi, 0, true}, {"Tbps", 1, 12, false}, {"Gbps", 1, 9, false},
-    {"Mbps", 1, 6, false},      {"Kbps", 1, 3, false},       {"bps", 1, 0, false},        {"Tbit/s", 1, 12, false},
-    {"Gbit/s", 1, 9, false},    {"Mbit/s", 1, 6, false},     {"Kbit/s", 1, 3, false},     {"bit/s", 1, 0, false}};
+    {"GB/s", 8, 9, true},          {"Gb/s", 1, 9, false},         {"MB/s", 8, 6, true},
+    {"KB/s", 8, 3, true},          {"B/s", 8, 0, true},           {"TB/s", 8, 12, true},
+    {"Tb/s", 1, 12, false},        {"Mb/s", 1, 6, false},         {"Kb/s", 1, 3, false},
+    {"b/s", 1, 0, false},          {"GiB/s", 8 * kGibi, 0, true}, {"MiB/s", 8 * kMebi, 0, true},
+    {"KiB/s", 8 * kKibi, 0, true}, {"TiB/s", 8 * kTebi, 0, true}, {"Tbps", 1, 12, false},
+    {"Gbps", 1, 9, false},         {"Mbps", 1, 6, false},         {"Kbps", 1, 3, false},
+    {"bps", 1, 0, false},          {"Tbit/s", 1, 12, false},      {"Gbit/s", 1, 9, false},
+    {"Mbit/s", 1, 6, false},       {"Kbit/s", 1, 3, false},       {"bit/s", 1, 0, false}};
 constexpr Unit kFlopUnits[] = {  // base: floating-point operation per second
-    {"TFLOP/s", 1, 12, true}, {"PFLOP/s", 1, 15, true}, {"GFLOP/s", 1, 9, true}, {"MFLOP/s", 1, 6, true},
-    {"FLOP/s", 1, 0, true},   {"EFLOP/s", 1, 18, true}};
+    {"TFLOP/s", 1, 12, true}, {"PFLOP/s", 1, 15, true}, {"GFLOP/s", 1, 9, true},
+    {"MFLOP/s", 1, 6, true},  {"FLOP/s", 1, 0, true},   {"EFLOP/s", 1, 18, true}};
 constexpr Unit kPowerUnits[] = {  // base: watt
-    {"W", 1, 0, true}, {"kW", 1, 3, true}, {"MW", 1, 6, true}, {"mW", 1, -3, true}};
+    {"W", 1, 0, true},
+    {"kW", 1, 3, true},
+    {"MW", 1, 6, true},
+    {"mW", 1, -3, true}};
 constexpr Unit kEnergyUnits[] = {  // base: joule
-    {"J", 1, 0, true},    {"kJ", 1, 3, true},   {"MJ", 1, 6, true},   {"kWh", 36, 5, false}, {"mJ", 1, -3, true},
-    {"uJ", 1, -6, true},  {"nJ", 1, -9, true},  {"pJ", 1, -12, true}, {"\u00b5J", 1, -6, false}};
+    {"J", 1, 0, true},   {"kJ", 1, 3, true},  {"MJ", 1, 6, true},   {"kWh", 36, 5, false},    {"mJ", 1, -3, true},
+    {"uJ", 1, -6, true}, {"nJ", 1, -9, true}, {"pJ", 1, -12, true}, {"\u00b5J", 1, -6, false}};
 constexpr Unit kMoneyUnits[] = {{"USD", 1, 0, true}};
 constexpr Unit kLossUnits[] = {{"dB", 1, 0, true}};
 constexpr Unit kRatioUnits[] = {{"%", 1, -2, true}};
@@ -109,8 +114,10 @@ std::optional<Decimal> take_decimal(std::string_view& text) {
     if (in_fraction) --decimal.exponent;
     ++zeros;
     if (rest[0] == '0') continue;
-    if (significant > 0) significant += zeros;
-    else significant = 1;
+    if (significant > 0)
+      significant += zeros;
+    else
+      significant = 1;
     if (significant > kDigitsMax) return std::nullopt;
     for (; zeros > 0 && decimal.mantissa != 0; --zeros) decimal.mantissa *= 10;
     zeros = 0;
@@ -180,8 +187,10 @@ Result<Measure> parse_measure(Quantity quantity, std::string_view whole, bool pl
   std::string_view rest = trim(whole);
   const std::optional<Decimal> decimal = take_decimal(rest);
   if (!decimal) {
-    return fail(ErrorCode::invalid_input, fmt::format("\"{}\" is not {}; write a number of at most 24 digits and a unit, "
-                                                      "such as \"{}\"", whole, wanted.name, wanted.example));
+    return fail(ErrorCode::invalid_input,
+                fmt::format("\"{}\" is not {}; write a number of at most 24 digits and a unit, "
+                            "such as \"{}\"",
+                            whole, wanted.name, wanted.example));
   }
   const std::string_view name = trim(rest);
   if (!name.empty()) {
@@ -190,8 +199,8 @@ Result<Measure> parse_measure(Quantity quantity, std::string_view whole, bool pl
     return Measure{*decimal, unit};
   }
   if (decimal->mantissa == 0 || plain) return Measure{*decimal, &kPlain};
-  return fail(ErrorCode::invalid_input, fmt::format("\"{}\" has no unit; {} is wanted, such as \"{}\"", whole, wanted.name,
-                                                    wanted.example));
+  return fail(ErrorCode::invalid_input,
+              fmt::format("\"{}\" has no unit; {} is wanted, such as \"{}\"", whole, wanted.name, wanted.example));
 }
 
 // decimal * factor * 10^exponent as an integer; nothing and a reason when it is not one of 64 bits.
@@ -218,7 +227,8 @@ Result<double> nearest_double(const Measure& m, std::string_view text) {
   Int128 value = m.decimal.mantissa * m.unit->factor;
   std::string digits;
   const bool negative = value < 0;
-  for (value = negative ? -value : value; value != 0; value /= 10) digits += static_cast<char>('0' + static_cast<int>(value % 10));
+  for (value = negative ? -value : value; value != 0; value /= 10)
+    digits += static_cast<char>('0' + static_cast<int>(value % 10));
   if (digits.empty()) return 0.0;
   std::reverse(digits.begin(), digits.end());
   const std::string number = fmt::format("{}{}e{}", negative ? "-" : "", digits, m.decimal.exponent + m.unit->exponent);
@@ -325,7 +335,8 @@ std::string double_text(double value, Quantity quantity) {
       continue;
     }
     const bool fits = unit.exponent <= leading, best_fits = best->exponent <= leading;
-    if (fits ? (!best_fits || unit.exponent > best->exponent) : (!best_fits && unit.exponent < best->exponent)) best = &unit;
+    if (fits ? (!best_fits || unit.exponent > best->exponent) : (!best_fits && unit.exponent < best->exponent))
+      best = &unit;
   }
   const int exponent = s.exponent - best->exponent;
   if (exponent > 18 || exponent < -40) {
@@ -337,9 +348,11 @@ std::string double_text(double value, Quantity quantity) {
 // Multiplier letter of an amount such as "$1.2M".
 int money_exponent(char letter) {
   switch (letter) {
-    case 'k': case 'K': return 3;
+    case 'k':
+    case 'K': return 3;
     case 'M': return 6;
-    case 'B': case 'G': return 9;
+    case 'B':
+    case 'G': return 9;
     default: return 0;
   }
 }

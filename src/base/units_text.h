@@ -37,7 +37,7 @@ Result<double> parse_ratio(std::string_view text);  // "0.12" or "12 %"
 
 std::string to_text(Time value);
 std::string to_text(Bytes value);
-std::string to_text(Rate value);      // in bytes per second: "50 GB/s"
+std::string to_text(Rate value);  // in bytes per second: "50 GB/s"
 std::string to_text(FlopRate value);
 std::string to_text(Power value);
 std::string to_text(Energy value);

@@ -17,7 +17,8 @@ using namespace photonrail;
 
 enum class Colour : std::uint8_t { red, blue };
 inline std::span<const config::EnumName<Colour>> names_of(Colour) {
-  static constexpr config::EnumName<Colour> kNames[] = {{Colour::red, "red", "as a rose"}, {Colour::blue, "blue", "as the sky"}};
+  static constexpr config::EnumName<Colour> kNames[] = {{Colour::red, "red", "as a rose"},
+                                                        {Colour::blue, "blue", "as the sky"}};
   return kNames;
 }
 
@@ -258,7 +259,9 @@ TEST(ReadErrors, CaretStandsUnderTheText) {
 }
 
 TEST(ReadErrors, LimitsOfTheText) {
-  EXPECT_NE(errors(fmt::format("label = \"{}\"", std::string(5000, 'x'))).find("a line of 5010 bytes; the limit is 4096"), std::string::npos);
+  EXPECT_NE(
+      errors(fmt::format("label = \"{}\"", std::string(5000, 'x'))).find("a line of 5010 bytes; the limit is 4096"),
+      std::string::npos);
   EXPECT_NE(errors(std::string((4 << 20) + 1, '\n')).find("the limit is 4194304"), std::string::npos);
   std::string nested = "times = ";
   for (int i = 0; i < 40; ++i) nested += "[";
@@ -296,8 +299,8 @@ SetResult set(std::string_view text, const std::vector<std::string>& options) {
 
 TEST(Set, OverridesTheFileAndNeedsNoQuotes) {
   const SetResult result = set("ports = 2\nsettle = \"1 ms\"\n",
-                               {"ports=8", "rate=400 Gb/s", "times=1 ms, 2 ms", "colours=[\"blue\"]", "label=7", "on=false",
-                                "named.x.name=y", "loss=\"2 dB\"", "share=10%", "settle=3 ms"});
+                               {"ports=8", "rate=400 Gb/s", "times=1 ms, 2 ms", "colours=[\"blue\"]", "label=7",
+                                "on=false", "named.x.name=y", "loss=\"2 dB\"", "share=10%", "settle=3 ms"});
   EXPECT_EQ(result.errors, "");
   EXPECT_EQ(result.box.ports, 8);
   EXPECT_EQ(result.box.rate, gigabits_per_second(400));
@@ -357,7 +360,8 @@ TEST(Write, ShorthandOnlyWhereNothingElseIsSaid) {
   box.settle = {milliseconds(25), ""};
   EXPECT_NE(to_toml(box).find("\nsettle = \"25 ms\"\n"), std::string::npos) << to_toml(box);
   box.settle.source = "a \"page\"";
-  EXPECT_NE(to_toml(box).find("\nsettle = { value = \"25 ms\", source = \"a \\\"page\\\"\" }\n"), std::string::npos) << to_toml(box);
+  EXPECT_NE(to_toml(box).find("\nsettle = { value = \"25 ms\", source = \"a \\\"page\\\"\" }\n"), std::string::npos)
+      << to_toml(box);
 }
 
 RC_GTEST_PROP(Write, AnyBoxRoundTrips, (std::string label, std::int64_t time, double share, std::vector<int> colours)) {
@@ -419,7 +423,8 @@ TEST(Schema, PatternsAgreeWithTheReader) {
     const boost::json::string& text = schema.at("properties").at(key).at("anyOf").at(0).at("pattern").as_string();
     return std::regex(text.begin(), text.end(), std::regex::ECMAScript);
   };
-  for (const char* text : {"1 b/s", "1.5e3 Gb/s", ".5 GB/s", "50GB/s", "50 Gbps", "50 GB", "50", "0", "0.0", "", "x", "1 gb/s"}) {
+  for (const char* text :
+       {"1 b/s", "1.5e3 Gb/s", ".5 GB/s", "50GB/s", "50 Gbps", "50 GB", "50", "0", "0.0", "", "x", "1 gb/s"}) {
     EXPECT_EQ(std::regex_search(text, pattern("rate")), parse_rate(text).has_value()) << text;
   }
 }
@@ -428,7 +433,8 @@ TEST(Reference, OneRowPerKey) {
   OwnTable<Box> root(Box{});
   const std::string page = write_reference(root, "Box", "About boxes.");
   EXPECT_NE(page.find("| `ports` | integer | `4` | at least 1, at most 64 | Ports. |\n"), std::string::npos) << page;
-  EXPECT_NE(page.find("| `colour` | one of | `\"red\"` | `red` (as a rose), `blue` (as the sky) | Colour. |\n"), std::string::npos);
+  EXPECT_NE(page.find("| `colour` | one of | `\"red\"` | `red` (as a rose), `blue` (as the sky) | Colour. |\n"),
+            std::string::npos);
   EXPECT_NE(page.find("| `loss` | loss | unknown |"), std::string::npos);
   EXPECT_NE(page.find("\n## [parts[]]\n"), std::string::npos);
   EXPECT_NE(page.find("\n## [named.NAME]\n"), std::string::npos);

@@ -25,7 +25,8 @@ std::vector<std::string> characters_of_line(std::string_view text, std::uint32_t
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
     const std::size_t length = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
-    bool good = length != 0 && i + length <= text.size() && lead != 0x7F && lead <= 0xF4 && (lead >= 0x20 || lead == '\t');
+    bool good =
+        length != 0 && i + length <= text.size() && lead != 0x7F && lead <= 0xF4 && (lead >= 0x20 || lead == '\t');
     for (std::size_t k = 1; good && k < length; ++k) good = (static_cast<unsigned char>(text[i + k]) & 0xC0) == 0x80;
     characters.push_back(!good ? "?" : lead == '\t' ? " " : std::string(text.substr(i, length)));
     i += good ? length : 1;
@@ -96,8 +97,9 @@ void Diagnostics::show(std::string& out, const char* severity, Span span, const 
     return;
   }
   const Source& source = sources_[span.source];
-  out += source.kind == SourceKind::option ? fmt::format("{} {}: {}: {}\n", source.name, source.text, severity, message)
-                                           : fmt::format("{}:{}:{}: {}: {}\n", source.name, span.line, span.column, severity, message);
+  out += source.kind == SourceKind::option
+             ? fmt::format("{} {}: {}: {}\n", source.name, source.text, severity, message)
+             : fmt::format("{}:{}:{}: {}: {}\n", source.name, span.line, span.column, severity, message);
   show_line(out, span);
 }
 

@@ -17,7 +17,7 @@ struct KnownKey {
 struct Reader {
   Diagnostics& diagnostics;
   Places& places;
-  bool incomplete = false;      // the text has lines that were not understood: what seems missing may stand there
+  bool incomplete = false;           // the text has lines that were not understood: what seems missing may stand there
   std::vector<KnownKey> known = {};  // every key of every table, for hints
 
   void value(Value& target, const Node& node, Span key, const Meta& meta, const std::string& path);
@@ -74,7 +74,8 @@ void Reader::check_limits(const LeafValue& target, const Node& node, const Meta&
   if (min && *measure < *min) rule = fmt::format("at least {}", target.limit_text(*min));
   if (meta.above && *measure <= *meta.above) rule = fmt::format("more than {}", target.limit_text(*meta.above));
   if (meta.max && *measure > *meta.max) rule = fmt::format("at most {}", target.limit_text(*meta.max));
-  if (!rule.empty()) diagnostics.error(node.span, fmt::format("{} is out of range; it must be {}", target.toml(), rule));
+  if (!rule.empty())
+    diagnostics.error(node.span, fmt::format("{} is out of range; it must be {}", target.toml(), rule));
 }
 
 void Reader::leaf(LeafValue& target, const Node& node, const Meta& meta) {
@@ -203,7 +204,8 @@ Result<std::string> read_file(const std::string& path) {
   const std::size_t size = std::fread(text.data(), 1, text.size(), file);
   const int read_error = std::ferror(file) != 0 ? errno : 0;
   std::fclose(file);
-  if (read_error != 0) return fail(ErrorCode::io, fmt::format("{}: cannot be read: {}", path, std::strerror(read_error)));
+  if (read_error != 0)
+    return fail(ErrorCode::io, fmt::format("{}: cannot be read: {}", path, std::strerror(read_error)));
   if (size == kFileMax) return fail(ErrorCode::invalid_input, fmt::format("{}: more than 4 MiB", path));
   text.resize(size);
   return text;

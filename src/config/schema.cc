@@ -28,8 +28,10 @@ std::string lay_out(std::string_view json) {
     const char c = json[i];
     if (in_text || c == '"') {
       out += c;
-      if (in_text && c == '\\') out += json[++i];
-      else if (c == '"') in_text = !in_text;
+      if (in_text && c == '\\')
+        out += json[++i];
+      else if (c == '"')
+        in_text = !in_text;
       continue;
     }
     if (c == '[') ++brackets;
@@ -87,9 +89,7 @@ std::vector<std::string> choice_names(const LeafValue& leaf, const Meta& meta) {
 void add_leaf(JsonObject& json, const LeafValue& leaf, const Meta& meta) {
   switch (leaf.kind()) {
     case LeafKind::boolean: json.add("type", "\"boolean\""); return;
-    case LeafKind::integer:
-      json.add("type", "\"integer\"");
-      return add_limits(json, meta);
+    case LeafKind::integer: json.add("type", "\"integer\""); return add_limits(json, meta);
     case LeafKind::number: {
       JsonObject number, percent;
       number.add("type", "\"number\"");
@@ -233,7 +233,8 @@ std::string allowed(Value& value, const Meta& meta) {
   if (leaf == nullptr) return {};
   std::vector<std::string> rules;
   for (const LeafValue::Choice& choice : leaf->choices()) {
-    rules.push_back(choice.doc.empty() ? fmt::format("`{}`", choice.name) : fmt::format("`{}` ({})", choice.name, choice.doc));
+    rules.push_back(choice.doc.empty() ? fmt::format("`{}`", choice.name)
+                                       : fmt::format("`{}` ({})", choice.name, choice.doc));
   }
   for (const std::string_view choice : meta.choices) rules.push_back(fmt::format("`{}`", choice));
   if (meta.min) rules.push_back("at least " + leaf->limit_text(*meta.min));

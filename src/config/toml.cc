@@ -104,7 +104,8 @@ class TomlReader {
     blanks();
     if (cursor_.peek() == '#' && !comment()) return false;
     if (cursor_.end()) return true;
-    if (!cursor_.at_newline()) return fail(cursor_.here(), "something follows the end of the line", "one statement per line");
+    if (!cursor_.at_newline())
+      return fail(cursor_.here(), "something follows the end of the line", "one statement per line");
     cursor_.advance(cursor_.peek() == '\r' ? 2 : 1);
     return true;
   }
@@ -120,7 +121,8 @@ class TomlReader {
       } else {
         while (is_bare(cursor_.peek())) part.name += take();
         if (part.name.empty()) {
-          return fail(cursor_.here(), "a key is wanted here", "keys are letters, digits, '_' and '-', or text in quotes");
+          return fail(cursor_.here(), "a key is wanted here",
+                      "keys are letters, digits, '_' and '-', or text in quotes");
         }
       }
       part.span = cursor_.since(start);
@@ -172,7 +174,8 @@ class TomlReader {
 
   void twice(const KeyPart& part, const Member& first) {
     const bool table = first.value.kind == Node::Kind::table;
-    fail(part.span, fmt::format("{} \"{}\" is defined twice", table ? "table" : "key", part.name), "keep one of the two");
+    fail(part.span, fmt::format("{} \"{}\" is defined twice", table ? "table" : "key", part.name),
+         "keep one of the two");
     diagnostics_.note(first.key_span, "first here");
   }
 
@@ -194,7 +197,8 @@ class TomlReader {
 
   Node* open_table(Node& parent, const KeyPart& part, Span span) {
     Member* member = parent.find(part.name);
-    if (member == nullptr) member = add(parent, part);
+    if (member == nullptr)
+      member = add(parent, part);
     else if (member->value.kind != Node::Kind::table || member->value.origin != Node::Origin::implied) {
       twice(part, *member);
       return nullptr;
@@ -259,17 +263,23 @@ class TomlReader {
   // 50 GB/s is the number 50 and then nonsense; what is meant is "50 GB/s".
   bool unquoted(const Cursor& start) {
     const bool text = start.peek() != '"' && start.peek() != '\'' && start.peek() != '[' && start.peek() != '{';
-    std::string hint = text ? fmt::format("a value with a unit or spaces is written in quotes: \"{}\"", rest_of_line(start))
-                            : std::string("one key and one value per line");
+    std::string hint =
+        text ? fmt::format("a value with a unit or spaces is written in quotes: \"{}\"", rest_of_line(start))
+             : std::string("one key and one value per line");
     return fail(cursor_.here(), "something follows the end of the value", std::move(hint));
   }
 
   Node* dotted_step(Node& table, const KeyPart& part) {
     Member* member = table.find(part.name);
     if (member != nullptr) {
-      if (member->value.kind == Node::Kind::table && member->value.origin == Node::Origin::dotted) return &member->value;
-      twice(part, *member);
-      return nullptr;
+      const Node::Origin origin = member->value.origin;
+      const bool open = origin == Node::Origin::dotted || origin == Node::Origin::implied;
+      if (member->value.kind != Node::Kind::table || !open) {
+        twice(part, *member);
+        return nullptr;
+      }
+      member->value.origin = Node::Origin::dotted;
+      return &member->value;
     }
     member = add(table, part);
     if (member == nullptr) return nullptr;
@@ -352,7 +362,7 @@ class TomlReader {
   Node nowhere_;
   Node* table_ = &root_;  // that of the last header
   int nested_ = 0;
-  bool lost_ = false;     // an error after which nobody knows where the next statement begins
+  bool lost_ = false;  // an error after which nobody knows where the next statement begins
 };
 
 // Index of the first byte that is not UTF-8, or the size.
@@ -360,7 +370,12 @@ std::size_t utf8_prefix(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto at = [text](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U; };
     const unsigned lead = at(i);
-    const std::size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xC2 ? 0
+                               : lead < 0xE0 ? 2
+                               : lead < 0xF0 ? 3
+                               : lead < 0xF5 ? 4
+                                             : 0;
     if (length == 0) return i;
     for (std::size_t k = 1; k < length; ++k) {
       if ((at(i + k) & 0xC0) != 0x80) return i;
@@ -384,7 +399,8 @@ bool within_limits(Diagnostics& diagnostics, SourceId source) {
   for (std::size_t start = 0; start < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
     if (end - start > kLineMax) {
-      diagnostics.error({source, line, 1, 2}, fmt::format("a line of {} bytes; the limit is {}", end - start, kLineMax));
+      diagnostics.error({source, line, 1, 2},
+                        fmt::format("a line of {} bytes; the limit is {}", end - start, kLineMax));
       return false;
     }
     start = end + 1;

@@ -32,9 +32,7 @@ struct Cursor {
   }
   Span here() const { return {source, line, column, column + 1}; }
   // From an earlier place to here; to the end of its line when that is another one.
-  Span since(const Cursor& start) const {
-    return {source, start.line, start.column, line == start.line ? column : 0};
-  }
+  Span since(const Cursor& start) const { return {source, start.line, start.column, line == start.line ? column : 0}; }
 };
 
 }  // namespace photonrail::config

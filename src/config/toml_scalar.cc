@@ -132,7 +132,8 @@ Parsed parse_float(std::string_view word, double& result) {
     word.remove_prefix(1);
   }
   if (word == "inf" || word == "nan") {
-    const double magnitude = word == "inf" ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+    const double magnitude =
+        word == "inf" ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
     result = number.empty() ? magnitude : -magnitude;
     return Parsed::yes;
   }
@@ -168,7 +169,8 @@ bool looks_like_date(std::string_view word) {
     }
     return true;
   };
-  const bool date = digits(0, 4) && word.substr(4, 1) == "-" && digits(5, 2) && word.substr(7, 1) == "-" && digits(8, 2);
+  const bool date =
+      digits(0, 4) && word.substr(4, 1) == "-" && digits(5, 2) && word.substr(7, 1) == "-" && digits(8, 2);
   return date || (digits(0, 2) && word.substr(2, 1) == ":" && digits(3, 2));
 }
 
@@ -197,7 +199,8 @@ Problem take_string(Cursor& cursor, std::string& text, bool multi_line_allowed) 
   while (true) {
     const char c = cursor.peek();
     if (cursor.end() || (!multi_line && cursor.at_newline())) {
-      return {cursor.since(start), "a text without its closing quote", fmt::format("end it with {}", multi_line ? std::string(3, quote) : std::string(1, quote))};
+      return {cursor.since(start), "a text without its closing quote",
+              fmt::format("end it with {}", multi_line ? std::string(3, quote) : std::string(1, quote))};
     }
     if (c == quote && !multi_line) break;
     if (c == quote && take_closing(cursor, text, quote)) return {};
@@ -224,7 +227,8 @@ Problem take_word(Cursor& cursor, Node& node) {
   while (!cursor.end() && kEnd.find(cursor.peek()) == std::string_view::npos) cursor.advance();
   std::string_view word = cursor.text.substr(start.at, cursor.at - start.at);
   // A date and its time may be parted by a space.
-  if (looks_like_date(word) && word.size() == 10 && cursor.peek() == ' ' && is_digit(cursor.peek(1)) && cursor.peek(3) == ':') {
+  if (looks_like_date(word) && word.size() == 10 && cursor.peek() == ' ' && is_digit(cursor.peek(1)) &&
+      cursor.peek(3) == ':') {
     cursor.advance();
     while (!cursor.end() && kEnd.find(cursor.peek()) == std::string_view::npos) cursor.advance();
   }

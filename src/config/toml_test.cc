@@ -69,7 +69,9 @@ TEST(Toml, ValuesOfEveryKind) {
       {"a = {}", "{a={}}"},
       {"", "{}"},
       {"# only\n\r\n\t\n", "{}"},
-      {"\xEF\xBB\xBF" "a = 1\r\nb = 2\r\n", "{a=1 b=2}"},
+      {"\xEF\xBB\xBF"
+       "a = 1\r\nb = 2\r\n",
+       "{a=1 b=2}"},
   };
   for (const auto& [text, tree] : kCases) EXPECT_EQ(parsed(text), tree) << text;
 }
@@ -83,6 +85,7 @@ TEST(Toml, KeysAndTables) {
       {"[a]\nx = 1\n[b]\nx = 2", "{a={x=1} b={x=2}}"},
       {"[a.b]\nx = 1\n[a]\ny = 2", "{a={b={x=1} y=2}}"},
       {"[ a . b ] # c", "{a={b={}}}"},
+      {"[a.b.c]\n[a]\nb.d = 1", "{a={b={c={} d=1}}}"},
       {"[[a]]\nx = 1\n[[a]]\nx = 2", "{a=[{x=1},{x=2}]}"},
       {"[[a]]\n[a.b]\nx = 1\n[[a]]\n[[a.c]]\n[[a.c]]", "{a=[{b={x=1}},{c=[{},{}]}]}"},
       {"[f]\na.b = 1\n[f.a.c]\nx = 2", "{f={a={b=1 c={x=2}}}}"},
@@ -142,7 +145,8 @@ TEST(Toml, WhatIsNoToml) {
       {"a = {}\n[a.b]", "t:2:2: error: \"a\" is a table and takes no more keys"},
       {"a = {}\na.b = 1", "t:2:1: error: table \"a\" is defined twice"},
       {"a.b = 1\n[a]", "t:2:2: error: table \"a\" is defined twice"},
-      {"[a.b.c]\n[a]\nb.d = 1", "t:3:1: error: table \"b\" is defined twice"},
+      {"[a.b.c]\n[a]\nb.c.d = 1", "t:3:3: error: table \"c\" is defined twice"},
+      {"[a.b.c]\n[a]\nb.d = 1\n[a.b]", "t:4:4: error: table \"b\" is defined twice"},
       {"a = {b.c = 1, b = 2}", "t:1:15: error: table \"b\" is defined twice"},
       {"a = 1\nb = \"\xff\"", "t:2:6: error: this byte is not UTF-8"},
       {"a = \"\xED\xA0\x80\"", "t:1:6: error: this byte is not UTF-8"},

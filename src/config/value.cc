@@ -80,12 +80,12 @@ class TextLeaf final : public LeafValue {
 template <class T>
 struct QuantityTraits;
 
-#define PR_QUANTITY(Type, which, parser, base)                             \
-  template <>                                                              \
-  struct QuantityTraits<Type> {                                            \
-    static constexpr Quantity kQuantity = Quantity::which;                 \
+#define PR_QUANTITY(Type, which, parser, base)                                \
+  template <>                                                                 \
+  struct QuantityTraits<Type> {                                               \
+    static constexpr Quantity kQuantity = Quantity::which;                    \
     static Result<Type> parse(std::string_view text) { return parser(text); } \
-    static double measure([[maybe_unused]] Type v) { return base; }        \
+    static double measure([[maybe_unused]] Type v) { return base; }           \
   }
 PR_QUANTITY(Time, time, parse_time, to_seconds(v));
 PR_QUANTITY(Bytes, size, parse_bytes, static_cast<double>(v.count));
@@ -126,9 +126,11 @@ class QuantityLeaf final : public LeafValue {
       return {};
     }
     const char* example = example_of(Traits::kQuantity);
-    if (number) return fmt::format("a number without a unit; {} is wanted, such as \"{}\"", name_of(Traits::kQuantity), example);
+    if (number)
+      return fmt::format("a number without a unit; {} is wanted, such as \"{}\"", name_of(Traits::kQuantity), example);
     if (node.kind != Node::Kind::string) {
-      return fmt::format("{} is wanted, such as \"{}\", not {}", name_of(Traits::kQuantity), example, config::name_of(node.kind));
+      return fmt::format("{} is wanted, such as \"{}\", not {}", name_of(Traits::kQuantity), example,
+                         config::name_of(node.kind));
     }
     const Result<T> parsed = Traits::parse(node.text);
     if (!parsed) return parsed.error().message;

@@ -35,14 +35,14 @@ namespace photonrail::config {
 // J, USD, dB) and hold for each element of a list. A time, size, rate, power, energy, price or loss is never negative
 // unless `min` says otherwise.
 struct Meta {
-  std::string_view doc = {};             // one line; units of plain numbers, source of the default
-  std::optional<double> min = {};        // smallest value allowed
-  std::optional<double> max = {};        // largest value allowed
-  std::optional<double> above = {};      // the value must be greater than this
-  bool required = false;                 // there is no default
-  std::string_view absent = {};          // optional: what holds when it is not given
+  std::string_view doc = {};                       // one line; units of plain numbers, source of the default
+  std::optional<double> min = {};                  // smallest value allowed
+  std::optional<double> max = {};                  // largest value allowed
+  std::optional<double> above = {};                // the value must be greater than this
+  bool required = false;                           // there is no default
+  std::string_view absent = {};                    // optional: what holds when it is not given
   std::span<const std::string_view> choices = {};  // strings: the allowed ones
-  std::size_t items_max = 4096;          // lists and maps
+  std::size_t items_max = 4096;                    // lists and maps
 };
 
 template <class E>
@@ -84,8 +84,8 @@ class TableValue : public Value {
  public:
   Form form() const final { return Form::table; }
   virtual Fields fields() = 0;
-  virtual void reset() = 0;                                // to the defaults of the type
-  virtual std::unique_ptr<TableValue> fresh() const = 0;   // an unrelated object with the defaults of the type
+  virtual void reset() = 0;                               // to the defaults of the type
+  virtual std::unique_ptr<TableValue> fresh() const = 0;  // an unrelated object with the defaults of the type
 };
 
 class OptionalValue : public Value {
@@ -93,7 +93,7 @@ class OptionalValue : public Value {
   Form form() const final { return Form::optional; }
   virtual bool has_value() const = 0;
   virtual std::unique_ptr<Value> emplace() = 0;
-  virtual std::unique_ptr<Value> inner() = 0;      // of an unrelated default when there is no value
+  virtual std::unique_ptr<Value> inner() = 0;  // of an unrelated default when there is no value
 };
 
 class ListValue : public Value {
@@ -103,7 +103,7 @@ class ListValue : public Value {
   virtual void clear() = 0;
   virtual std::unique_ptr<Value> append() = 0;
   virtual std::unique_ptr<Value> at(std::size_t index) = 0;
-  virtual std::unique_ptr<Value> element() = 0;    // an unrelated default element
+  virtual std::unique_ptr<Value> element() = 0;  // an unrelated default element
 };
 
 class MapValue : public Value {

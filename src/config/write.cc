@@ -9,7 +9,8 @@ constexpr std::size_t kCommentColumn = 44;
 
 bool is_bare_key(std::string_view key) {
   for (const char c : key) {
-    const bool bare = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    const bool bare =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     if (!bare) return false;
   }
   return !key.empty();
@@ -89,7 +90,8 @@ void Writer::fields(TableValue& table, const std::string& path) {
     if (is_inline(*field.value)) line(field, join_path(path, field.name));
   }
   for (Fields::Field& field : all.all()) {
-    if (!is_inline(*field.value)) section(*field.value, join_path(path, key_text(field.name)), join_path(path, field.name));
+    if (!is_inline(*field.value))
+      section(*field.value, join_path(path, key_text(field.name)), join_path(path, field.name));
   }
 }
 

@@ -1,5 +1,5 @@
 // Scenario: the whole question that a user asks, as plain data. Text forms, ranges, defaults and documentation of every
-// field are in scenario_describe.h; a Scenario that passed config::load and check() is complete and consistent.
+// field are in scenario_describe.h; one from scenario_text.h is checked, but for what its catalog entries bring.
 #pragma once
 
 #include <cstdint>

@@ -74,10 +74,11 @@ class Rules {
 
   void present() {
     if (s_.cluster.gpus == 0) missing("cluster", "gpus", "write gpus = 128, or name a trace in [workload]");
-    if (s_.training.global_batch == 0) missing("training", "global_batch", "write global_batch = 256 (sequences per step)");
+    if (s_.training.global_batch == 0)
+      missing("training", "global_batch", "write global_batch = 256 (sequences per step)");
     if (!s_.model.catalog.empty()) return;
-    const bool complete = s_.model.layers > 0 && s_.model.hidden > 0 && s_.model.feed_forward > 0 && s_.model.heads > 0 &&
-                          s_.model.vocabulary > 0;
+    const bool complete = s_.model.layers > 0 && s_.model.hidden > 0 && s_.model.feed_forward > 0 &&
+                          s_.model.heads > 0 && s_.model.vocabulary > 0;
     if (!complete) {
       missing("model", "catalog", "name a catalog model, or give layers, hidden, feed_forward, heads and vocabulary");
     }
@@ -87,16 +88,17 @@ class Rules {
     const Parallelism& p = s_.parallelism;
     const std::int64_t product = p.data * p.pipeline * p.tensor;  // at most 2^44 by their ranges
     if (s_.cluster.gpus == 0 || product == s_.cluster.gpus) return;
-    error({term("cluster.gpus", s_.cluster.gpus), term("parallelism.data", p.data), term("parallelism.pipeline", p.pipeline),
-           term("parallelism.tensor", p.tensor)},
-          fmt::format("data {} x pipeline {} x tensor {} makes {} GPUs, but the cluster has {}", p.data, p.pipeline, p.tensor,
-                      product, s_.cluster.gpus),
+    error({term("cluster.gpus", s_.cluster.gpus), term("parallelism.data", p.data),
+           term("parallelism.pipeline", p.pipeline), term("parallelism.tensor", p.tensor)},
+          fmt::format("data {} x pipeline {} x tensor {} makes {} GPUs, but the cluster has {}", p.data, p.pipeline,
+                      p.tensor, product, s_.cluster.gpus),
           "the three degrees multiply to cluster.gpus");
   }
 
   void batch() {
     const std::int64_t shares = s_.parallelism.data * s_.training.microbatches;
-    divides(shares, {term("parallelism.data", s_.parallelism.data), term("training.microbatches", s_.training.microbatches)},
+    divides(shares,
+            {term("parallelism.data", s_.parallelism.data), term("training.microbatches", s_.training.microbatches)},
             s_.training.global_batch, term("training.global_batch", s_.training.global_batch),
             "the batch does not split evenly over data ranks and microbatches");
   }
@@ -118,8 +120,8 @@ class Rules {
       divides(m.heads, {term("model.heads", m.heads)}, m.hidden, term("model.hidden", m.hidden),
               "the width does not split evenly over heads", "set model.head_size");
     }
-    divides(p.tensor, {term("parallelism.tensor", p.tensor)}, m.feed_forward, term("model.feed_forward", m.feed_forward),
-            "the MLP does not split evenly over tensor ranks");
+    divides(p.tensor, {term("parallelism.tensor", p.tensor)}, m.feed_forward,
+            term("model.feed_forward", m.feed_forward), "the MLP does not split evenly over tensor ranks");
     if (s_.training.sequence_parallel) {
       divides(p.tensor, {term("parallelism.tensor", p.tensor)}, s_.training.sequence,
               term("training.sequence", s_.training.sequence), "the sequence does not split evenly over tensor ranks");
@@ -139,7 +141,8 @@ class Rules {
   void no_effect(const std::string& table) {
     const auto found = places_.find(table);
     diagnostics_.error(found == places_.end() ? config::Span{} : found->second.key,
-                       fmt::format("[{}] has no effect with a trace", table), "leave it out, or leave out workload.trace");
+                       fmt::format("[{}] has no effect with a trace", table),
+                       "leave it out, or leave out workload.trace");
     diagnostics_.note(span("workload.trace"), "the trace is named here");
   }
 
@@ -162,11 +165,13 @@ class Rules {
             "the high end lies below the low end");
     }
     if (d.shape != Shape::uniform && d.high != Time{}) {
-      error({{path + ".high", to_text(d.high)}}, fmt::format("high has no meaning with shape \"{}\"", config::enum_name(d.shape)),
+      error({{path + ".high", to_text(d.high)}},
+            fmt::format("high has no meaning with shape \"{}\"", config::enum_name(d.shape)),
             "it belongs to shape \"uniform\"");
     }
     if (!scattered && d.spread != 0) {
-      error({{path + ".spread", fmt::format("{}", d.spread)}}, fmt::format("spread has no meaning with shape \"{}\"", config::enum_name(d.shape)),
+      error({{path + ".spread", fmt::format("{}", d.spread)}},
+            fmt::format("spread has no meaning with shape \"{}\"", config::enum_name(d.shape)),
             "it belongs to shapes \"normal\" and \"lognormal\"");
     }
   }

@@ -14,10 +14,11 @@ constexpr double kHour = 3600;
 
 std::span<const EnumName<Distribution::Shape>> names_of(Distribution::Shape) {
   using Shape = Distribution::Shape;
-  static constexpr EnumName<Shape> kNames[] = {{Shape::constant, "constant", "always `typical`"},
-                                               {Shape::uniform, "uniform", "between `typical` and `high`"},
-                                               {Shape::normal, "normal", "mean `typical`, deviation `spread` times the mean"},
-                                               {Shape::lognormal, "lognormal", "median `typical`, sigma `spread`"}};
+  static constexpr EnumName<Shape> kNames[] = {
+      {Shape::constant, "constant", "always `typical`"},
+      {Shape::uniform, "uniform", "between `typical` and `high`"},
+      {Shape::normal, "normal", "mean `typical`, deviation `spread` times the mean"},
+      {Shape::lognormal, "lognormal", "median `typical`, sigma `spread`"}};
   return kNames;
 }
 
@@ -62,14 +63,16 @@ std::span<const EnumName<Policy>> names_of(Policy) {
 std::span<const EnumName<Admission>> names_of(Admission) {
   static constexpr EnumName<Admission> kNames[] = {
       {Admission::gang, "gang", "all members at once, when all have announced"},
-      {Admission::naive_lock, "naive_lock", "each rank locks its ports; deadlocks where phases overlap, kept to show that"}};
+      {Admission::naive_lock, "naive_lock",
+       "each rank locks its ports; deadlocks where phases overlap, kept to show that"}};
   return kNames;
 }
 
 std::span<const EnumName<Fabric>> names_of(Fabric) {
-  static constexpr EnumName<Fabric> kNames[] = {{Fabric::rail_optimised, "rail_optimised", "leaves per rail, joined by spines"},
-                                                {Fabric::fat_tree, "fat_tree", "Clos over servers"},
-                                                {Fabric::rail_only, "rail_only", "rails that are not joined"}};
+  static constexpr EnumName<Fabric> kNames[] = {
+      {Fabric::rail_optimised, "rail_optimised", "leaves per rail, joined by spines"},
+      {Fabric::fat_tree, "fat_tree", "Clos over servers"},
+      {Fabric::rail_only, "rail_only", "rails that are not joined"}};
   return kNames;
 }
 
@@ -80,8 +83,9 @@ std::span<const EnumName<LoadBalance>> names_of(LoadBalance) {
 }
 
 std::span<const EnumName<CostMode>> names_of(CostMode) {
-  static constexpr EnumName<CostMode> kNames[] = {{CostMode::as_published, "as_published", "the formulas of the Opus paper"},
-                                                  {CostMode::real, "real", "real radices, duplex optics, spares"}};
+  static constexpr EnumName<CostMode> kNames[] = {
+      {CostMode::as_published, "as_published", "the formulas of the Opus paper"},
+      {CostMode::real, "real", "real radices, duplex optics, spares"}};
   return kNames;
 }
 
@@ -90,28 +94,37 @@ void describe(Fields& f, Distribution& d) {
   f("shape", d.shape, {.doc = "How single values scatter."});
   f("typical", d.typical, {.doc = "The value, low end, mean or median, by shape.", .max = kHour, .required = true});
   f("high", d.high, {.doc = "High end; uniform only.", .max = kHour});
-  f("spread", d.spread, {.doc = "Deviation over mean (normal) or sigma of the logarithm (lognormal).", .min = 0, .max = 10});
+  f("spread", d.spread,
+    {.doc = "Deviation over mean (normal) or sigma of the logarithm (lognormal).", .min = 0, .max = 10});
   f("source", d.source, {.doc = "Where the figure comes from."});
 }
 
 void describe(Fields& f, TransformerModel& m) {
-  f("catalog", m.catalog, {.doc = "Name of a catalog model (`photonrail catalog`); keys given beside it override its figures."});
+  f("catalog", m.catalog,
+    {.doc = "Name of a catalog model (`photonrail catalog`); keys given beside it override its figures."});
   f("layers", m.layers, {.doc = "Decoder layers. 0: from the catalog.", .min = 0, .max = 10000});
   f("hidden", m.hidden, {.doc = "Width of the residual stream. 0: from the catalog.", .min = 0, .max = 1 << 20});
   f("feed_forward", m.feed_forward, {.doc = "Inner width of the MLP. 0: from the catalog.", .min = 0, .max = 1 << 22});
   f("feed_forward_matrices", m.feed_forward_matrices,
-    {.doc = "Matrices of the MLP: 3 when gated (SwiGLU), 2 when plain. 0: from the catalog, else 3.", .min = 0, .max = 3});
+    {.doc = "Matrices of the MLP: 3 when gated (SwiGLU), 2 when plain. 0: from the catalog, else 3.",
+     .min = 0,
+     .max = 3});
   f("heads", m.heads, {.doc = "Attention (query) heads. 0: from the catalog.", .min = 0, .max = 1 << 16});
-  f("kv_heads", m.kv_heads, {.doc = "Key and value heads. 0: from the catalog, else as many as heads.", .min = 0, .max = 1 << 16});
-  f("head_size", m.head_size, {.doc = "Width of one head. 0: from the catalog, else hidden / heads.", .min = 0, .max = 1 << 16});
+  f("kv_heads", m.kv_heads,
+    {.doc = "Key and value heads. 0: from the catalog, else as many as heads.", .min = 0, .max = 1 << 16});
+  f("head_size", m.head_size,
+    {.doc = "Width of one head. 0: from the catalog, else hidden / heads.", .min = 0, .max = 1 << 16});
   f("vocabulary", m.vocabulary, {.doc = "Tokens in the vocabulary. 0: from the catalog.", .min = 0, .max = 1 << 24});
-  f("tied_embeddings", m.tied_embeddings, {.doc = "Input and output embedding share their weights; also where the catalog says so."});
+  f("tied_embeddings", m.tied_embeddings,
+    {.doc = "Input and output embedding share their weights; also where the catalog says so."});
 }
 
 void describe(Fields& f, Training& t) {
   f("sequence", t.sequence, {.doc = "Tokens in a sequence.", .min = 1, .max = 1 << 27});
   f("global_batch", t.global_batch,
-    {.doc = "Sequences per step, all data-parallel ranks together; needed unless a trace is imported.", .min = 0, .max = 1 << 30});
+    {.doc = "Sequences per step, all data-parallel ranks together; needed unless a trace is imported.",
+     .min = 0,
+     .max = 1 << 30});
   f("microbatches", t.microbatches, {.doc = "Microbatches per pipeline and step.", .min = 1, .max = 1 << 16});
   f("schedule", t.schedule, {.doc = "Order of microbatches in a pipeline."});
   f("sharding", t.sharding, {.doc = "What data-parallel ranks share out among them."});
@@ -120,7 +133,8 @@ void describe(Fields& f, Training& t) {
   f("recompute", t.recompute, {.doc = "Activations computed again in the backward pass."});
   f("precision", t.precision, {.doc = "Of weights and activations."});
   f("gradient_precision", t.gradient_precision, {.doc = "Of gradients on the wire."});
-  f("sequence_parallel", t.sequence_parallel, {.doc = "Tensor parallelism splits norms and residuals along the sequence."});
+  f("sequence_parallel", t.sequence_parallel,
+    {.doc = "Tensor parallelism splits norms and residuals along the sequence."});
   f("overlap_gradients", t.overlap_gradients,
     {.doc = "Data-parallel reductions start within the backward pass of the last microbatch."});
   f("post_receives_early", t.post_receives_early, {.doc = "Pipeline receives are posted one schedule step ahead."});
@@ -135,9 +149,12 @@ void describe(Fields& f, Parallelism& p) {
 void describe(Fields& f, Cluster& c) {
   f("gpus", c.gpus, {.doc = "GPUs in the job; needed unless a trace is imported.", .min = 0, .max = kGpusMax});
   f("gpu", c.gpu, {.doc = "Catalog name of the GPU."});
-  f("domain", c.domain, {.doc = "GPUs in one scale-up domain; the local index in it is the rail.", .min = 1, .max = 1 << 16});
-  f("matmul_efficiency", c.matmul_efficiency, {.doc = "Share of peak FLOP/s that matrix products reach.", .max = 1, .above = 0});
-  f("memory_efficiency", c.memory_efficiency, {.doc = "Share of peak memory bandwidth that is reached.", .max = 1, .above = 0});
+  f("domain", c.domain,
+    {.doc = "GPUs in one scale-up domain; the local index in it is the rail.", .min = 1, .max = 1 << 16});
+  f("matmul_efficiency", c.matmul_efficiency,
+    {.doc = "Share of peak FLOP/s that matrix products reach.", .max = 1, .above = 0});
+  f("memory_efficiency", c.memory_efficiency,
+    {.doc = "Share of peak memory bandwidth that is reached.", .max = 1, .above = 0});
 }
 
 void describe(Fields& f, ScaleUp& s) {
@@ -146,7 +163,8 @@ void describe(Fields& f, ScaleUp& s) {
 }
 
 void describe(Fields& f, Rail& r) {
-  f("ports", r.ports, {.doc = "Duplex optical ports per GPU; a ring of more than two members needs two.", .min = 1, .max = 64});
+  f("ports", r.ports,
+    {.doc = "Duplex optical ports per GPU; a ring of more than two members needs two.", .min = 1, .max = 64});
   f("port_rate", r.port_rate, {.doc = "Per port and direction.", .above = 0});
   f("latency", r.latency, {.doc = "One step between neighbours: NIC to NIC, fibre included.", .max = 1});
 }
@@ -154,7 +172,9 @@ void describe(Fields& f, Rail& r) {
 void describe(Fields& f, Switching& s) {
   f("ocs", s.ocs, {.doc = "Catalog name of the optical circuit switch."});
   f("times", s.times,
-    {.doc = "Switching times to sweep; each replaces dark + settle + link_up + relock.", .max = kHour, .items_max = 256});
+    {.doc = "Switching times to sweep; each replaces dark + settle + link_up + relock.",
+     .max = kHour,
+     .items_max = 256});
   f("request", s.request, {.doc = "Message from shim to controller and back."});
   f("controller", s.controller, {.doc = "Decision of the controller."});
   f("command", s.command, {.doc = "Until the device has accepted the command."});
@@ -172,7 +192,8 @@ void describe(Fields& f, Control& c) {
 void describe(Fields& f, Electrical& e) {
   f("fabrics", e.fabrics, {.doc = "Electrical fabrics to run.", .items_max = 16});
   f("network_switch", e.network_switch, {.doc = "Catalog name of the packet switch; its radix shapes the fabric."});
-  f("oversubscription", e.oversubscription, {.doc = "Down to up capacity at the leaves: 2.0 is 2:1.", .min = 1, .max = 64});
+  f("oversubscription", e.oversubscription,
+    {.doc = "Down to up capacity at the leaves: 2.0 is 2:1.", .min = 1, .max = 64});
   f("load_balance", e.load_balance, {.doc = "How flows share parallel links."});
   f("nic_rate", e.nic_rate, {.doc = "Per GPU and direction.", .above = 0});
   f("hop_latency", e.hop_latency, {.doc = "Per switch crossed, on top of rail.latency.", .max = 1});
@@ -181,7 +202,8 @@ void describe(Fields& f, Electrical& e) {
 void describe(Fields& f, CostOptions& c) {
   f("mode", c.mode, {.doc = "How parts are counted."});
   f("transceiver", c.transceiver, {.doc = "Catalog name; empty: by port rate."});
-  f("duplex_ports_per_gpu", c.duplex_ports_per_gpu, {.doc = "Ports that are paid for. 0: rail.ports.", .min = 0, .max = 64});
+  f("duplex_ports_per_gpu", c.duplex_ports_per_gpu,
+    {.doc = "Ports that are paid for. 0: rail.ports.", .min = 0, .max = 64});
   f("include_nics", c.include_nics, {.doc = "Count NICs."});
   f("include_fibre", c.include_fibre, {.doc = "Count fibre jumpers."});
   f("spare_ports", c.spare_ports, {.doc = "Share of OCS ports kept as spares.", .min = 0, .max = 1});
@@ -196,7 +218,9 @@ void describe(Fields& f, Workload& w) {
   f("group_file", w.group_file,
     {.doc = "Communicator groups of the trace, relative to this file; empty: the file beside the traces."});
   f("bytes_per_unit", w.bytes_per_unit,
-    {.doc = "Bytes in one unit of comm_size and tensor_size: 2 where the trace counts bf16 elements.", .max = 64, .above = 0});
+    {.doc = "Bytes in one unit of comm_size and tensor_size: 2 where the trace counts bf16 elements.",
+     .max = 64,
+     .above = 0});
   f("multiply_accumulates", w.multiply_accumulates,
     {.doc = "num_ops counts multiply-accumulates, two operations each, as the STAGE generator does."});
 }
@@ -204,7 +228,8 @@ void describe(Fields& f, Workload& w) {
 void describe(Fields& f, Scenario& s) {
   f("name", s.name, {.doc = "Name in reports."});
   f("seed", s.seed, {.doc = "Of every random stream."});
-  f("baseline", s.baseline, {.doc = "Policy or fabric that overheads are measured against; it must be among those run."});
+  f("baseline", s.baseline,
+    {.doc = "Policy or fabric that overheads are measured against; it must be among those run."});
   f("profile_iterations", s.profile_iterations,
     {.doc = "Iterations from which `provisioned` learns before the measured one.", .min = 0, .max = 100});
   f("workload", s.workload, {.doc = "Where the training step comes from."});
@@ -214,7 +239,8 @@ void describe(Fields& f, Scenario& s) {
   f("cluster", s.cluster, {.doc = "The GPUs."});
   f("scale_up", s.scale_up, {.doc = "The network inside a scale-up domain, non-blocking."});
   f("rail", s.rail, {.doc = "The optical ports that join GPUs of one local index across domains."});
-  f("switching", s.switching, {.doc = "The time of one switch, term by term; the wait of a gang is simulated and not set here."});
+  f("switching", s.switching,
+    {.doc = "The time of one switch, term by term; the wait of a gang is simulated and not set here."});
   f("control", s.control, {.doc = "Control of the photonic rails."});
   f("electrical", s.electrical, {.doc = "Electrical fabrics for comparison."});
   f("cost", s.cost, {.doc = "Bill of materials and power."});

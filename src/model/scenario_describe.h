@@ -1,5 +1,5 @@
-// How every struct of scenario.h is written in a file: keys, defaults, ranges, meaning. The reader, `photonrail schema`,
-// `photonrail show` and the reference page all come from these functions (config/value.h).
+// How every struct of scenario.h is written in a file: keys, defaults, ranges, meaning. The reader, `photonrail
+// schema`, `photonrail show` and the reference page all come from these functions (config/value.h).
 #pragma once
 
 #include "config/value.h"

@@ -59,8 +59,8 @@ TEST(Scenario, DefaultsFileAndOptionsInLayers) {
 
 TEST(Scenario, MatricesOfTheMlpAreLeftToANamedModel) {
   EXPECT_EQ(parse(kGood)->scenario.model.feed_forward_matrices, 0);
-  const std::vector<std::string> own = {"model.catalog=", "model.layers=8", "model.hidden=64", "model.feed_forward=256",
-                                        "model.heads=8", "model.vocabulary=100"};
+  const std::vector<std::string> own = {"model.catalog=",         "model.layers=8", "model.hidden=64",
+                                        "model.feed_forward=256", "model.heads=8",  "model.vocabulary=100"};
   const Result<LoadedScenario> loaded = parse(kGood, own);
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_EQ(loaded->scenario.model.feed_forward_matrices, 3);
@@ -95,7 +95,8 @@ tensor = 8
 gpus = 128
 [control]
 policies = ["oracle"]
-)", {"baseline=oracle"}),
+)",
+                   {"baseline=oracle"}),
             R"(s.toml:9:8: error: data 4 x pipeline 1 x tensor 8 makes 32 GPUs, but the cluster has 128
     9 | gpus = 128
       |        ^~~
@@ -112,15 +113,19 @@ s.toml:7:10: note: parallelism.tensor is 8
 // Each rule, broken alone; the words are those that the user reads.
 TEST(Scenario, RulesBetweenFields) {
   const std::pair<std::vector<std::string>, const char*> kCases[] = {
-      {{"training.global_batch=100"}, "the batch does not split evenly over data ranks and microbatches: 100 is not a multiple of 64"},
+      {{"training.global_batch=100"},
+       "the batch does not split evenly over data ranks and microbatches: 100 is not a multiple of 64"},
       {{"training.global_batch=0"}, "training.global_batch is missing"},
       {{"cluster.gpus=0"}, "cluster.gpus is missing"},
       {{"model.catalog="}, "model.catalog is missing"},
       {{"model.layers=10"}, "the layers do not split evenly over pipeline stages: 10 is not a multiple of 4"},
       {{"model.heads=12"}, "the heads do not split evenly over tensor ranks: 12 is not a multiple of 8"},
-      {{"model.heads=16", "model.kv_heads=3"}, "query heads do not share key and value heads evenly: 16 is not a multiple of 3"},
-      {{"model.heads=24", "model.kv_heads=12"}, "the key and value heads do not split evenly over tensor ranks: 12 is not a multiple of 8"},
-      {{"model.heads=16", "model.hidden=100"}, "the width does not split evenly over heads: 100 is not a multiple of 16"},
+      {{"model.heads=16", "model.kv_heads=3"},
+       "query heads do not share key and value heads evenly: 16 is not a multiple of 3"},
+      {{"model.heads=24", "model.kv_heads=12"},
+       "the key and value heads do not split evenly over tensor ranks: 12 is not a multiple of 8"},
+      {{"model.heads=16", "model.hidden=100"},
+       "the width does not split evenly over heads: 100 is not a multiple of 16"},
       {{"model.feed_forward=100"}, "the MLP does not split evenly over tensor ranks: 100 is not a multiple of 8"},
       {{"training.sequence=100"}, "the sequence does not split evenly over tensor ranks: 100 is not a multiple of 8"},
       {{"cluster.domain=256"}, "the cluster is not made of whole scale-up domains: 128 is not a multiple of 256"},
@@ -151,17 +156,18 @@ TEST(Scenario, WhatATraceMakesUselessIsRefused) {
 }
 
 TEST(Scenario, SelectiveLimits) {
-  for (const char* set : {"rail.ports=0", "rail.ports=65", "rail.port_rate=0", "rail.latency=-1 us", "scale_up.rate=0 GB/s",
-                          "parallelism.data=0", "training.microbatches=0", "cluster.matmul_efficiency=0",
-                          "cluster.matmul_efficiency=1.1", "electrical.oversubscription=0.5", "cost.spare_ports=2",
-                          "profile_iterations=-1", "seed=-1", "switching.times=-1 ms", "switching.link_up=2 h",
-                          "model.feed_forward_matrices=4"}) {
+  for (const char* set :
+       {"rail.ports=0", "rail.ports=65", "rail.port_rate=0", "rail.latency=-1 us", "scale_up.rate=0 GB/s",
+        "parallelism.data=0", "training.microbatches=0", "cluster.matmul_efficiency=0", "cluster.matmul_efficiency=1.1",
+        "electrical.oversubscription=0.5", "cost.spare_ports=2", "profile_iterations=-1", "seed=-1",
+        "switching.times=-1 ms", "switching.link_up=2 h", "model.feed_forward_matrices=4"}) {
     EXPECT_NE(errors(kGood, {set}).find("out"), std::string::npos) << set;
   }
 }
 
 TEST(Scenario, SeveralErrorsAtOnceAndUnknownTable) {
-  const std::string whole = errors("[raill]\nports = 4\n[rail]\nport_rate = \"50 GB\"\nlatency = \"1\"\n[control]\npolicies = [\"on-demand\"]\n");
+  const std::string whole = errors(
+      "[raill]\nports = 4\n[rail]\nport_rate = \"50 GB\"\nlatency = \"1\"\n[control]\npolicies = [\"on-demand\"]\n");
   EXPECT_EQ(whole, R"(s.toml:1:2: error: unknown table "raill" at the top level
     1 | [raill]
       |  ^~~~~
@@ -172,7 +178,8 @@ s.toml:4:13: error: "50 GB" is a size, but a rate is wanted, such as "50 GB/s"
 s.toml:5:11: error: "1" has no unit; a time is wanted, such as "25 ms"
     5 | latency = "1"
       |           ^~~
-s.toml:7:13: error: "on-demand" is not one of "static_proportional", "static_sqrt", "on_demand", "provisioned", "oracle"; )"
+s.toml:7:13: error: "on-demand" is not one of "static_proportional", "static_sqrt", "on_demand", )"
+                   R"("provisioned", "oracle"; )"
                    R"(did you mean "on_demand"?
     7 | policies = ["on-demand"]
       |             ^~~~~~~~~~~
@@ -192,7 +199,8 @@ s.toml: note: model.layers is 61 (not set here))");
 }
 
 TEST(Scenario, TracePathIsRelativeToTheFile) {
-  Result<LoadedScenario> loaded = parse("[workload]\ntrace = \"t\"\n[control]\npolicies = [\"oracle\"]\n", {"baseline=oracle"});
+  Result<LoadedScenario> loaded =
+      parse("[workload]\ntrace = \"t\"\n[control]\npolicies = [\"oracle\"]\n", {"baseline=oracle"});
   ASSERT_TRUE(loaded) << loaded.error().message;
   loaded->directory = "runs/a";
   EXPECT_EQ(loaded->trace_path(), "runs/a/t");
@@ -221,7 +229,8 @@ TEST(Scenario, ShowReadsBackAndNamesOrigins) {
 }
 
 TEST(Scenario, AShownTraceScenarioReadsBack) {
-  const Result<LoadedScenario> loaded = parse("[workload]\ntrace = \"t\"\n[control]\npolicies = [\"oracle\"]\n", {"baseline=oracle"});
+  const Result<LoadedScenario> loaded =
+      parse("[workload]\ntrace = \"t\"\n[control]\npolicies = [\"oracle\"]\n", {"baseline=oracle"});
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_EQ(errors(scenario_toml(loaded->scenario)), "accepted");
 }

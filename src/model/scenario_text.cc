@@ -10,11 +10,13 @@ namespace {
 using config::Diagnostics;
 
 constexpr std::string_view kFormHint =
-    "TOML. Quantities carry a unit (\"25 ms\", \"50 GB/s\"): K, M, G, T are powers of 1000, Ki, Mi, Gi, Ti of 1024, b is bit, "
+    "TOML. Quantities carry a unit (\"25 ms\", \"50 GB/s\"): K, M, G, T are powers of 1000, Ki, Mi, Gi, Ti of 1024, b "
+    "is bit, "
     "B is byte. A key that is left out takes its default; an unknown key is an error.";
 
 Distribution constant(Time typical, std::string source) {
-  return {.shape = Distribution::Shape::constant, .typical = typical, .high = {}, .spread = 0, .source = std::move(source)};
+  return {
+      .shape = Distribution::Shape::constant, .typical = typical, .high = {}, .spread = 0, .source = std::move(source)};
 }
 
 std::string directory_of(const std::string& path) {
@@ -68,7 +70,8 @@ Result<LoadedScenario> parse_scenario(std::string_view text, std::string_view na
   if (diagnostics.has_errors()) return fail(diagnostics.to_error());
   TransformerModel& model = loaded.scenario.model;
   const bool own_model = loaded.scenario.workload.trace.empty() && model.catalog.empty();
-  if (own_model && model.feed_forward_matrices == 0) model.feed_forward_matrices = TransformerModel{}.feed_forward_matrices;
+  if (own_model && model.feed_forward_matrices == 0)
+    model.feed_forward_matrices = TransformerModel{}.feed_forward_matrices;
   PR_TRY(check(loaded));
   return loaded;
 }

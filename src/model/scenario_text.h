@@ -38,7 +38,8 @@ struct LoadedScenario {
 Result<LoadedScenario> load_scenario(const std::string& path, std::span<const std::string> sets = {});
 
 // The same for a text; messages call it `name`.
-Result<LoadedScenario> parse_scenario(std::string_view text, std::string_view name, std::span<const std::string> sets = {});
+Result<LoadedScenario> parse_scenario(std::string_view text, std::string_view name,
+                                      std::span<const std::string> sets = {});
 
 // Rules between fields, on the scenario as it now is. Errors show every field that takes part, with its line.
 Status check(LoadedScenario& loaded);
