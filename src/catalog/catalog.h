@@ -101,6 +101,7 @@ struct Optic {
   Figure<Rate> rate;                 // per line port and direction
   Figure<std::int64_t> ports;        // line ports of one module
   std::string medium;                // "single-mode" or "multimode"
+  bool for_sale = true;              // false: as somebody's study prices it, not a part to choose
   Figure<std::int64_t> fibre_pairs;  // of one line port
   Figure<Power> power;               // of the module
   Figure<Dollars> price;             // of the module

@@ -79,6 +79,7 @@ void list_fields(V& visit, Optic& entry) {
   visit("rate", entry.rate, "Per line port and direction.");
   visit("ports", entry.ports, "Line ports of one module.");
   visit("medium", entry.medium, "single-mode or multimode.");
+  visit("for_sale", entry.for_sale, "A part to choose, not as a study prices it.");
   visit("fibre_pairs", entry.fibre_pairs, "Fibre pairs of one line port.");
   visit("power", entry.power, "Of the module.");
   visit("price", entry.price, "Of the module.");

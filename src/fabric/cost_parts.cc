@@ -158,13 +158,17 @@ Result<catalog::ElectricalSwitch> pick_switch(const catalog::Catalog& catalog, c
 
 namespace {
 
+bool can_choose(const catalog::Optic& optic) {
+  return optic.for_sale && optic.medium == "single-mode" && optic.price.known() && optic.power.known();
+}
+
 // The module of the lowest price per lane among those that `price_of` gives a price.
 template <class PriceOf>
 std::optional<catalog::Optic> cheapest(const catalog::Catalog& catalog, PriceOf&& price_of) {
   std::optional<catalog::Optic> best;
   double best_price = std::numeric_limits<double>::infinity();
   for (const catalog::Optic& optic : catalog.optics) {
-    if (optic.medium != "single-mode" || !optic.price.known() || !optic.power.known()) continue;
+    if (!can_choose(optic)) continue;
     const std::optional<double> price = price_of(optic);
     if (!price || *price >= best_price) continue;
     best_price = *price;
@@ -214,9 +218,8 @@ Result<std::vector<catalog::Optic>> rail_modules(const catalog::Catalog& catalog
   std::vector<catalog::Optic> fitting;
   for (const catalog::Optic& optic : catalog.optics) {
     const Lanes lanes = lanes_of(optic, rate);
-    const bool priced = optic.price.known() && optic.power.known();
     const bool parallel = lanes.pairs_per_lane > 1;
-    if (optic.medium != "single-mode" || !priced || lanes.per_port == 0) continue;
+    if (!can_choose(optic) || lanes.per_port == 0) continue;
     if (parallel == input.parallel_through_ocs && fits_gpu(optic, input.twin_modules)) fitting.push_back(optic);
   }
   if (fitting.empty()) {
