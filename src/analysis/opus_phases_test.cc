@@ -49,6 +49,7 @@ model::RunResult read_log(const fs::path& path, const Workload& workload) {
     if (kind == -2 || rank % per_stage != 0) continue;
     if (kind == -1) {
       run.communications.push_back(test::collective(0, rank / per_stage, at * 1000, at * 1000, at * 1000));
+      run.communications.back().ordinal = index;
       continue;
     }
     const auto peer = static_cast<std::uint32_t>(kind);

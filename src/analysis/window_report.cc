@@ -96,7 +96,7 @@ void append_phases(Out out, const WindowAnalysis& analysis) {
   }
   std::stable_sort(sequences.begin(), sequences.end(),
                    [](const auto& a, const auto& b) { return a.second.front().second < b.second.front().second; });
-  fmt::format_to(out, "\nPhases (letter: dimension, number: operations)\n");
+  fmt::format_to(out, "\nPhases (letter: dimension, number: operations, replicas counted once)\n");
   for (const auto& [text, places] : sequences) {
     const bool alone = places.size() == 1;
     fmt::format_to(out, "  stage {:<3} {:<16} {}\n", places.front().second,
@@ -188,9 +188,9 @@ std::string json_summary(const WindowSummary& s) {
 
 std::string json_phase(const Phase& p) {
   return fmt::format(
-      "{{\"rail\": {}, \"stage\": {}, \"dimension\": \"{}\", \"operations\": {}, \"wire_bytes\": {}, "
+      "{{\"rail\": {}, \"stage\": {}, \"dimension\": \"{}\", \"operations\": {}, \"rounds\": {}, \"wire_bytes\": {}, "
       "\"issued_ns\": {}, \"started_ns\": {}, \"finished_ns\": {}}}",
-      p.rail, p.stage, to_text(p.dimension), p.operations, p.wire_bytes.count, nanoseconds_text(p.issued),
+      p.rail, p.stage, to_text(p.dimension), p.operations, p.rounds, p.wire_bytes.count, nanoseconds_text(p.issued),
       nanoseconds_text(p.started), nanoseconds_text(p.finished));
 }
 
@@ -249,7 +249,7 @@ std::string phase_sequence(std::span<const Phase> phases, std::uint32_t rail, st
       ++left;
       continue;
     }
-    text += fmt::format("{}{}{}", shown++ == 0 ? "" : " ", letter(p.dimension), p.operations);
+    text += fmt::format("{}{}{}", shown++ == 0 ? "" : " ", letter(p.dimension), p.rounds);
   }
   return left == 0 ? text : text + fmt::format(" ... and {} more", left);
 }

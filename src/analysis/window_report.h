@@ -36,8 +36,8 @@ std::string to_json(const WindowReport& report);
 // One line per window: rail,stage,from,to,opens_ns,window_ns,bytes_after,operations_after.
 std::string to_csv(const WindowReport& report);
 
-// "P3 D24 P1": phases of one rail and stage with their numbers of operations; letters P pipeline, D data, T tensor,
-// C context, E expert, O other.
+// "P3 D24 P1": phases of one rail and stage with their rounds (replicas count once); letters P pipeline, D data,
+// T tensor, C context, E expert, O other.
 std::string phase_sequence(std::span<const Phase> phases, std::uint32_t rail, std::uint32_t stage);
 
 }  // namespace photonrail::analysis

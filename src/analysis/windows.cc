@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -18,7 +19,7 @@ bool starts_before(const CommRecord* a, const CommRecord* b) {
 }
 
 Phase open_phase(const CommRecord& r, std::uint32_t rail, std::uint32_t stage) {
-  return {rail, stage, r.dimension, 0, {}, r.issued_last, r.started, r.finished};
+  return {rail, stage, r.dimension, 0, 0, {}, r.issued_last, r.started, r.finished};
 }
 
 void append_windows(std::span<const Phase> phases, std::vector<Window>& windows) {
@@ -35,10 +36,15 @@ void append_windows(std::span<const Phase> phases, std::vector<Window>& windows)
 std::vector<Phase> split_phases(std::span<const CommRecord* const> operations, std::uint32_t rail,
                                 std::uint32_t stage) {
   std::vector<Phase> phases;
+  std::set<std::tuple<model::Collective, std::uint32_t, std::uint32_t, std::uint32_t>> rounds;  // of the last phase
   for (const CommRecord* r : operations) {
-    if (phases.empty() || phases.back().dimension != r->dimension) phases.push_back(open_phase(*r, rail, stage));
+    if (phases.empty() || phases.back().dimension != r->dimension) {
+      phases.push_back(open_phase(*r, rail, stage));
+      rounds.clear();
+    }
     Phase& phase = phases.back();
     ++phase.operations;
+    if (rounds.emplace(r->collective, r->stage, r->stage_peer, r->ordinal).second) ++phase.rounds;
     phase.wire_bytes += r->wire_bytes;
     phase.issued = std::min(phase.issued, r->issued_last);
     phase.started = std::min(phase.started, r->started);

@@ -34,10 +34,11 @@ struct Phase {
   std::uint32_t stage = 0;
   Dimension dimension = Dimension::none;
   std::uint32_t operations = 0;
-  Bytes wire_bytes;  // of all its operations; a send counts in the phases of both its stages
-  Time issued;       // min of issued_last
-  Time started;      // min of started
-  Time finished;     // max of finished
+  std::uint32_t rounds = 0;  // operations that differ in kind, stages or ordinal: replicas of a pipeline count once
+  Bytes wire_bytes;          // of all its operations; a send counts in the phases of both its stages
+  Time issued;               // min of issued_last
+  Time started;              // min of started
+  Time finished;             // max of finished
 };
 
 struct Window {

@@ -14,13 +14,20 @@ using namespace test;
 using model::CommRecord;
 using model::RunResult;
 
+void number(RunResult& run) {
+  for (std::uint32_t i = 0; i < run.communications.size(); ++i) run.communications[i].ordinal = i;
+}
+
 TEST(Windows, FollowTheDefinition) {
   RunResult run;
   // Two sends, the later to be issued first to finish; then two collectives of which the second is issued first.
   run.communications = {message(0, 0, 1, 10, 10, 30), message(0, 0, 1, 12, 12, 20), collective(0, 0, 100, 100, 110),
                         collective(0, 0, 90, 110, 120)};
+  number(run);
+  run.communications.push_back(run.communications[0]);  // the same send of a replica of the pipeline
   const WindowAnalysis analysis = analyse_windows(run);
   ASSERT_EQ(analysis.windows.size(), 1u);  // stage 1 has one phase only
+  EXPECT_EQ(analysis.phases[0].operations, 3u);
   EXPECT_EQ(analysis.windows[0].length, picoseconds(90 - 30));
   EXPECT_EQ(analysis.windows[0].opens, picoseconds(30));
   EXPECT_EQ(analysis.windows[0].from, Dimension::pipeline);
