@@ -9,7 +9,6 @@
 namespace photonrail::config {
 namespace {
 
-constexpr std::size_t kEntriesMax = 100;    // a file with more errors than this is not worth listing whole
 constexpr std::size_t kShownColumns = 120;  // longest piece of a source line that is quoted
 
 // Code points of line `number` of `text`; control characters and broken UTF-8 become '?', a tab one space.
@@ -51,7 +50,7 @@ SourceId Diagnostics::add_source(std::string name, std::string text, SourceKind 
 }
 
 void Diagnostics::add(const char* severity, Span span, std::string message, std::string hint) {
-  if (entries_.size() < kEntriesMax) entries_.push_back({severity, span, std::move(message), std::move(hint), {}});
+  if (!full()) entries_.push_back({severity, span, std::move(message), std::move(hint), {}});
 }
 
 void Diagnostics::error(Span span, std::string message, std::string hint) {

@@ -32,6 +32,8 @@ enum class SourceKind : std::uint8_t { file, option };  // option: the text of o
 
 class Diagnostics {
  public:
+  static constexpr std::size_t kEntriesMax = 100;  // an input with more errors than this is not worth listing whole
+
   // `text` is kept: messages quote it.
   SourceId add_source(std::string name, std::string text, SourceKind kind = SourceKind::file);
 
@@ -41,6 +43,7 @@ class Diagnostics {
   void note(Span span, std::string message);
 
   bool has_errors() const { return error_count_ > 0; }
+  bool full() const { return entries_.size() >= kEntriesMax; }  // more are counted, but not kept
   std::size_t error_count() const { return error_count_; }
   std::string_view source_text(SourceId id) const { return sources_[id].text; }
   std::string place_text(Span span) const;  // "file.toml:12", "--set", or "default"

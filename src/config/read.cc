@@ -48,13 +48,15 @@ void collect_keys(Fields& fields, const std::string& path, std::vector<KnownKey>
 }
 
 void Reader::unknown_key(const Member& member, Fields& fields, const std::string& path) {
-  std::vector<std::string_view> names;
-  for (const Fields::Field& field : fields.all()) names.push_back(field.name);
   std::string hint;
+  std::vector<std::string_view> names;
+  for (const Fields::Field& field : fields.all()) {
+    if (!diagnostics.full()) names.push_back(field.name);
+  }
   const std::string_view near = nearest(member.key, names);
   if (!near.empty()) hint = fmt::format("did you mean \"{}\"?", near);
   for (const KnownKey& other : known) {
-    if (!hint.empty()) break;
+    if (!hint.empty() || diagnostics.full()) break;
     if (other.name == member.key) hint = fmt::format("\"{}\" belongs {}", member.key, in_table(other.table));
   }
   if (hint.empty()) {
