@@ -55,8 +55,10 @@ std::int64_t ring_steps(Collective kind, std::size_t n) {
 }
 
 void Fabric::Loads::merge() {
-  std::stable_sort(loads_.begin(), loads_.end(),
-                   [](const LinkUsage& a, const LinkUsage& b) { return a.link < b.link; });
+  // Equal links by share too: the sum does not depend on the order in which flows were added.
+  std::sort(loads_.begin(), loads_.end(), [](const LinkUsage& a, const LinkUsage& b) {
+    return a.link != b.link ? a.link < b.link : a.share < b.share;
+  });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < loads_.size(); ++i) {
     if (kept > 0 && loads_[kept - 1].link == loads_[i].link) {
