@@ -39,6 +39,7 @@ std::uint32_t EventQueue::bucket_at(Nanoseconds time) {
 void EventQueue::push(Nanoseconds time, Event event) {
   PR_CHECK(time >= now_, "an event in the past");
   buckets_[bucket_at(time)].events.push_back(event);
+  ++size_;
 }
 
 void EventQueue::retire_front() {
@@ -60,6 +61,7 @@ Event EventQueue::pop() {
   Bucket& bucket = buckets_[heap_.front().bucket];
   now_ = bucket.time;
   ++popped_;
+  --size_;
   const Event event = bucket.events[bucket.next++];
   if (bucket.next == bucket.events.size()) retire_front();
   return event;

@@ -39,6 +39,8 @@ class EventQueue {
   EventQueue();
   void push(Nanoseconds time, Event event);
   bool empty() const { return heap_.empty(); }
+  std::size_t size() const { return size_; }
+  Nanoseconds next_time() const { return heap_.front().time; }  // needs !empty()
   Event pop();  // needs !empty(); now() becomes the event's time
   Nanoseconds now() const { return now_; }
   std::uint64_t popped() const { return popped_; }
@@ -63,6 +65,7 @@ class EventQueue {
 
   Nanoseconds now_ = 0;
   std::uint64_t popped_ = 0;
+  std::size_t size_ = 0;
   std::vector<Bucket> buckets_;
   std::vector<std::uint32_t> spare_;
   std::vector<HeapEntry> heap_;

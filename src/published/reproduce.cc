@@ -188,11 +188,11 @@ void add_split_rows(RowMaker& rows, const Target& target, const ClassRates& comp
   add("rate-pipeline", "square-root split, per pipeline link", target.config.split->pipeline, computed.pipeline);
 }
 
-Result<std::vector<ReproduceRow>> run_target(const std::string& data_dir, Target target, const std::string& id, bool fast,
-                                             TraceStore& store) {
+Result<std::vector<ReproduceRow>> run_target(const std::string& data_dir, Target target, const std::string& id,
+                                             const ReproduceOptions& options, TraceStore& store) {
   PR_TRY(configure(data_dir, target));
   PR_ASSIGN(const std::shared_ptr<const workload::TraceSet> traces, store.get(target.workload));
-  target.config.fast = fast;
+  target.config.fast = options.fast;
   PR_ASSIGN(const PublishedResult result, run_published(*traces, target.config));
   RowMaker rows(target, id);
   rows.step_time("last", "step time, last NPU", target.last, result.last_ns);
@@ -209,7 +209,11 @@ Result<std::vector<ReproduceRow>> run_target(const std::string& data_dir, Target
   if (rows.empty()) {
     rows.add("last", "step time, last NPU", "ns", std::nullopt, static_cast<double>(result.last_ns), target.source);
   }
-  return rows.take();
+  std::vector<ReproduceRow> all = rows.take();
+  if (!options.beside) return all;
+  PR_ASSIGN(std::vector<ReproduceRow> more, options.beside(target, *traces, id, name_of(target)));
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+  return all;
 }
 
 struct Outcome {
@@ -267,7 +271,7 @@ Result<std::vector<ReproduceRow>> reproduce_opus(const std::string& data_dir, co
   std::size_t done = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < targets.size() && !failed; i = next++) {
-      auto rows = run_target(data_dir, targets[i], ids[i], options.fast, store);
+      auto rows = run_target(data_dir, targets[i], ids[i], options, store);
       store.done(targets[i].workload);
       if (!rows) {
         outcomes[i].error = std::move(rows.error());

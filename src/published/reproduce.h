@@ -16,13 +16,21 @@
 
 #include "base/result.h"
 #include "model/reproduce.h"
+#include "published/opus_data.h"
+#include "workload/trace_set.h"
 
 namespace photonrail::published {
 
+// Rows to put beside those of a target, from its traces: what other models say of the same run. `id` begins the id of
+// each row, `name` is the case. Called from worker threads, several at once.
+using BesideTarget = std::function<Result<std::vector<model::ReproduceRow>>(
+    const Target& target, const workload::TraceSet& traces, const std::string& id, const std::string& name)>;
+
 struct ReproduceOptions {
-  std::vector<std::string> only;   // run targets whose id contains one of these; empty: all
+  std::vector<std::string> only;  // run targets whose id contains one of these; empty: all
   unsigned threads = 2;
-  bool fast = true;                // see PublishedConfig::fast
+  bool fast = true;     // see PublishedConfig::fast
+  BesideTarget beside;  // may be empty
 };
 
 // Called from worker threads, one call at a time: targets done, all targets, the one that was finished.

@@ -27,7 +27,7 @@ Simulator::Simulator(const Machine& machine, const PublishedConfig& config, cons
     : machine_(machine), config_(config), rates_(rates), reconfigurable_(is_reconfigurable(config)),
       network_(machine.layout, to_link_rates(rates, config.bytes_per_gigabyte), network_rules(config), queue_),
       ranks_(machine.ranks()), members_(machine.members.size()), groups_(machine.groups.size()),
-      pipeline_flags_(machine.layout.pp, 0), unfinished_ranks_(machine.ranks()) {
+      pipeline_flags_(machine.layout.pp, 0), stepping_(machine.layout.pp, 0), unfinished_ranks_(machine.ranks()) {
   for (std::uint32_t r = 0; r < machine.ranks(); ++r) {
     const Program& program = machine.program(r);
     Rank& rank = ranks_[r];
@@ -88,7 +88,8 @@ void Simulator::mark_exclusive_groups() {
     const bool steady = group.kind == LinkClass::tensor || (!reconfigurable_ && group.kind != LinkClass::none);
     const bool alone = std::all_of(group.members.begin(), group.members.end(),
                                    [&](std::uint32_t m) { return users[members_[m].link] == 1; });
-    groups_[g].exclusive = steady && alone;
+    groups_[g].exclusive = config_.fast && steady && alone;
+    groups_[g].stage = machine_.layout.stage_of(machine_.members[group.members.front()].rank);
   }
 }
 
@@ -111,7 +112,7 @@ void Simulator::dispatch(const Event& event) {
 }
 
 void Simulator::run_events() {
-  while (!queue_.empty()) dispatch(queue_.pop());
+  while (has_events()) dispatch(queue_.pop());
 }
 
 bool Simulator::all_finished() const { return unfinished_ranks_ == 0; }
@@ -124,7 +125,7 @@ Result<PublishedResult> Simulator::run() {
     for (int round = 0; round < 2; ++round) {
       for (std::uint32_t r = 0; r < ranks_.size(); ++r) try_ready(r);
     }
-    if (queue_.empty()) return deadlock();
+    if (!has_events()) return deadlock();
     run_events();
   }
   return collect();

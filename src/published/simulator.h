@@ -50,6 +50,7 @@ class Simulator {
     bool reduced = false;        // the reduction before the coming message is done or not needed
     bool awaits_message = false; // its receive is posted
     bool first_sent = false;
+    bool was_computed = false;   // taken over, and never unfolded
     std::uint32_t member = 0;
     std::uint32_t node = 0;
     std::uint32_t chunk = 0;
@@ -89,6 +90,7 @@ class Simulator {
     std::uint32_t finish_rounds = 0;
     bool exclusive = false;       // no other group and no send uses its links, and their rate never changes
     bool computed = false;        // the collective under way is computed, see take_over()
+    std::uint32_t stage = 0;
     std::uint32_t decided = 0;    // number of the collective that was decided on
     std::uint32_t epoch = 0;
     std::uint32_t resumed = 0;
@@ -114,6 +116,7 @@ class Simulator {
   void make_links();
   void mark_exclusive_groups();
   void dispatch(const Event& event);
+  bool has_events() const { return queue_.size() > void_resumes_; }
   void run_events();
   bool all_finished() const;
   tl::unexpected<Error> deadlock() const;
@@ -158,7 +161,10 @@ class Simulator {
   Nanoseconds first_send_of(std::uint32_t member) const;
   void join(std::uint32_t member);
   void on_ring_resume(std::uint32_t member, std::uint32_t epoch);
+  void step_together(std::uint32_t group);
   void unfold_all();
+  void unfold_stage(std::uint32_t stage);
+  void unfold(const std::vector<std::uint32_t>& groups);
   void find_last_send(Group& group) const;
   void unfold_first_send(std::uint32_t member);
   void unfold_sender(const Group& group, std::uint32_t member);
@@ -182,7 +188,9 @@ class Simulator {
   std::vector<std::uint8_t> pipeline_flags_;     // per stage
   std::int64_t in_flight_ = 0;
   std::vector<std::uint32_t> computed_groups_;
+  std::vector<std::uint64_t> stepping_;  // per stage: members in, or about to enter, a stepped collective
   std::uint64_t joins_ = 0;
+  std::size_t void_resumes_ = 0;         // ring_resume events of unfolded collectives, still in the queue
   std::vector<std::tuple<double, RingShape, std::unique_ptr<RingPlan>>> plans_;
   std::vector<std::vector<Nanoseconds>> node_starts_;
   std::size_t unfinished_ranks_ = 0;

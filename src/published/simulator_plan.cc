@@ -3,7 +3,11 @@
 // under way is unfolded into the events of stepping when a request is accepted, and new ones are stepped until the
 // change is done.
 //
-// Events of the instant of the request itself count as still to come when a collective is unfolded.
+// Events of the instant of unfolding count as still to come.
+//
+// Times are exact either way. The order within one instant is kept among computed collectives and among stepped ones,
+// but not between the two, so a pipeline stage never has both at once: a collective that must be stepped unfolds the
+// others of its stage, and none is computed there until all stepped ones have ended.
 
 #include <algorithm>
 
@@ -59,12 +63,16 @@ bool Simulator::take_over(const Message& message) {
   const auto& ring = machine_.groups[receiver.group].members;
   const std::uint32_t sender = ring[(receiver.position + ring.size() - 1) % ring.size()];
   Group& group = groups_[receiver.group];
-  if (!config_.fast || !group.exclusive || network_.is_draining()) return false;
+  if (!group.exclusive) return false;
   if (group.decided != members_[sender].started) {
     group.decided = members_[sender].started;
     const RingShape& shape = ranks_[machine_.members[sender].rank].ring.shape;
-    group.computed = shape.chunks * shape.steps >= kFewestSends && starts_together(receiver.group, sender);
-    if (!group.computed) return false;
+    group.computed = shape.chunks * shape.steps >= kFewestSends && stepping_[group.stage] == 0 &&
+                     !network_.is_draining() && starts_together(receiver.group, sender);
+    if (!group.computed) {
+      step_together(receiver.group);
+      return false;
+    }
     group.plan = &plan_for(network_.link(members_[sender].link).rate, shape);
     group.shape = shape;
     group.first_sent = queue_.now();
@@ -78,10 +86,16 @@ bool Simulator::take_over(const Message& message) {
   return true;
 }
 
+void Simulator::step_together(std::uint32_t group) {
+  unfold_stage(groups_[group].stage);
+  stepping_[groups_[group].stage] += machine_.groups[group].members.size();
+}
+
 void Simulator::join(std::uint32_t member) {
   Group& group = groups_[machine_.members[member].group];
   Ring& ring = ranks_[machine_.members[member].rank].ring;
   ring.computed = true;
+  ring.was_computed = true;
   ring.awaits_message = false;
   members_[member].resumed = false;
   group.order.emplace_back(joins_++, member);
@@ -92,7 +106,10 @@ void Simulator::join(std::uint32_t member) {
 void Simulator::on_ring_resume(std::uint32_t member, std::uint32_t epoch) {
   const std::uint32_t index = machine_.members[member].group;
   Group& group = groups_[index];
-  if (!group.computed || group.epoch != epoch) return;
+  if (!group.computed || group.epoch != epoch) {
+    --void_resumes_;
+    return;
+  }
   Ring& ring = ranks_[machine_.members[member].rank].ring;
   ring.computed = false;
   ring.chunk = group.shape.chunks - 1;
@@ -114,8 +131,23 @@ void Simulator::find_last_send(Group& group) const {
   group.last_send = coming == sent.begin() ? sent.size() : static_cast<std::size_t>(coming - sent.begin()) - 1;
 }
 
-// Members of all groups in the order of their latest messages: so the events of one instant keep their order.
 void Simulator::unfold_all() {
+  const std::vector<std::uint32_t> groups = std::move(computed_groups_);
+  computed_groups_.clear();
+  unfold(groups);
+}
+
+void Simulator::unfold_stage(std::uint32_t stage) {
+  if (computed_groups_.empty()) return;
+  const auto of_stage = std::stable_partition(computed_groups_.begin(), computed_groups_.end(),
+                                              [&](std::uint32_t group) { return groups_[group].stage != stage; });
+  const std::vector<std::uint32_t> groups(of_stage, computed_groups_.end());
+  computed_groups_.erase(of_stage, computed_groups_.end());
+  unfold(groups);
+}
+
+// Members of all groups in the order of their latest messages: so the events of one instant keep their order.
+void Simulator::unfold(const std::vector<std::uint32_t>& groups) {
   struct Entry {
     Nanoseconds last_sent;
     std::uint64_t join;
@@ -124,16 +156,17 @@ void Simulator::unfold_all() {
     auto operator<=>(const Entry&) const = default;
   };
   std::vector<Entry> entries;
-  for (const std::uint32_t index : computed_groups_) {
+  for (const std::uint32_t index : groups) {
     Group& group = groups_[index];
     group.computed = false;
+    void_resumes_ += group.order.size() - group.resumed;
+    stepping_[group.stage] += machine_.groups[index].members.size() - group.resumed;
     find_last_send(group);
     const bool none = group.last_send == group.plan->sent.size();
     const Nanoseconds last_sent = none ? queue_.now() : group.first_sent + group.plan->sent[group.last_send];
     const std::uint32_t turns = none ? 0 : group.plan->turns[group.last_send];
     for (const auto& [join, member] : group.order) entries.push_back({last_sent, join, index, turned(member, turns)});
   }
-  computed_groups_.clear();
   std::sort(entries.begin(), entries.end());
   for (const Entry& entry : entries) {
     const Group& group = groups_[entry.group];
@@ -154,6 +187,7 @@ void Simulator::unfold_all() {
 void Simulator::unfold_first_send(std::uint32_t member) {
   Ring& ring = ranks_[machine_.members[member].rank].ring;
   ring.computed = false;
+  ring.was_computed = false;
   ring.awaits_message = true;
   network_.transmit(members_[member].link,
                     {ring.shape.message, EventKind::ring_arrival, false, members_[member].next});
@@ -170,6 +204,7 @@ void Simulator::unfold_receiver(const Group& group, std::uint32_t member) {
   const std::uint32_t rank = machine_.members[member].rank;
   Ring& ring = ranks_[rank].ring;
   ring.computed = false;
+  ring.was_computed = false;
   ring.chunk = static_cast<std::uint32_t>(group.last_send) / group.shape.steps;
   ring.step = static_cast<std::uint32_t>(group.last_send) % group.shape.steps;
   const Nanoseconds now = queue_.now();

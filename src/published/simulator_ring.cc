@@ -127,8 +127,10 @@ void Simulator::end_collective(std::uint32_t rank) {
   Rank& state = ranks_[rank];
   const std::uint32_t member = state.ring.member;
   const std::uint32_t node = state.ring.node;
-  const MachineGroup& group = machine_.groups[machine_.members[member].group];
+  const std::uint32_t index = machine_.members[member].group;
+  const MachineGroup& group = machine_.groups[index];
   state.ring.active = false;
+  if (groups_[index].exclusive && !state.ring.was_computed) --stepping_[groups_[index].stage];
   if (!group.always_up) end_round(member);
   const bool off_rails = reconfigurable_ ? group.always_up : group.kind == LinkClass::tensor;
   after_communication(rank, off_rails ? -2 : -1);
