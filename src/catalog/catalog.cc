@@ -49,7 +49,8 @@ Status refuse_twins(const std::vector<Entry>& entries, const char* kind, std::st
       return fail(ErrorCode::invalid_input, fmt::format("{}: a [[{}]] without a name", file, kind));
     }
     if (!seen.insert(lower(name_of(entry))).second) {
-      return fail(ErrorCode::invalid_input, fmt::format("{}: [[{}]] \"{}\" is there twice", file, kind, name_of(entry)));
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("{}: [[{}]] \"{}\" is there twice", file, kind, name_of(entry)));
     }
   }
   return {};
@@ -128,9 +129,11 @@ Status check_sources(const std::vector<Source>& sources) {
   for (const Source& source : sources) {
     const bool kind_known = std::find(std::begin(kKinds), std::end(kKinds), source.kind) != std::end(kKinds);
     if (!kind_known || source.title.empty() || source.where.empty() || source.date.empty()) {
-      return fail(ErrorCode::invalid_input,
-                  fmt::format("catalog, source \"{}\": needs title, where, date, and a kind out of vendor, paper, shop, "
-                              "code, analyst, derived, unchecked", source.id));
+      return fail(
+          ErrorCode::invalid_input,
+          fmt::format("catalog, source \"{}\": needs title, where, date, and a kind out of vendor, paper, shop, "
+                      "code, analyst, derived, unchecked",
+                      source.id));
     }
   }
   return {};

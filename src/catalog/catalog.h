@@ -1,5 +1,5 @@
-// Catalog: what parts and models are, as far as anybody publishes it. The data are the files of catalog/, embedded in the
-// program when it is built; a directory given at run time can add entries or replace those of the same name.
+// Catalog: what parts and models are, as far as anybody publishes it. The data are the files of catalog/, embedded in
+// the program when it is built; a directory given at run time can add entries or replace those of the same name.
 //
 // Every number is a Figure: a value, a range, or "unknown" with the reason. A known figure always names its source, and
 // loading fails where one does not. Nothing here is guessed; what a price is taken to be is the cost model's business.
@@ -25,7 +25,7 @@ struct Figure {
   std::optional<T> value;
   std::optional<T> low;
   std::optional<T> high;
-  std::string source;   // id of a Source; filled with that of the entry where the file gives none
+  std::string source;  // id of a Source; filled with that of the entry where the file gives none
   std::string note;
   std::string unknown;  // why there is no figure; empty when there is one
 
@@ -69,28 +69,28 @@ struct Gpu {
   std::string name;
   std::string title;
   std::string source;
-  Figure<FlopRate> fp32;             // dense peaks
+  Figure<FlopRate> fp32;  // dense peaks
   Figure<FlopRate> bf16;
   Figure<FlopRate> fp8;
   Figure<FlopRate> fp4;
   Figure<FlopRate> achievable_bf16;  // best matrix product that anybody measured
   Figure<Bytes> memory;
   Figure<Rate> memory_rate;
-  Figure<Rate> scale_up_rate;        // per GPU and direction
-  Figure<std::int64_t> domain;       // GPUs in one scale-up domain
-  Figure<Rate> nic_rate;             // per GPU and direction
-  Figure<Power> power;               // TDP
+  Figure<Rate> scale_up_rate;   // per GPU and direction
+  Figure<std::int64_t> domain;  // GPUs in one scale-up domain
+  Figure<Rate> nic_rate;        // per GPU and direction
+  Figure<Power> power;          // TDP
 };
 
 struct Nic {
   std::string name;
   std::string title;
   std::string source;
-  Figure<Rate> rate;                 // per port and direction
+  Figure<Rate> rate;  // per port and direction
   Figure<std::int64_t> ports;
-  Figure<Power> power;               // without module
+  Figure<Power> power;  // without module
   Figure<Dollars> price;
-  Figure<Time> link_up_fixed;        // from light to a usable port, no auto-negotiation
+  Figure<Time> link_up_fixed;  // from light to a usable port, no auto-negotiation
   Figure<Time> link_up_negotiated;
 };
 
@@ -114,11 +114,11 @@ struct ElectricalSwitch {
   std::string source;
   Figure<std::int64_t> ports;
   Figure<Rate> port_rate;
-  std::int64_t ports_per_cage = 1;   // 2: takes twin-port modules
-  Figure<Power> power;               // of the box
+  std::int64_t ports_per_cage = 1;  // 2: takes twin-port modules
+  Figure<Power> power;              // of the box
   bool power_includes_optics = false;
-  bool co_packaged = false;          // optics inside; takes no modules
-  Figure<Dollars> price;             // of the box, without pluggable modules
+  bool co_packaged = false;  // optics inside; takes no modules
+  Figure<Dollars> price;     // of the box, without pluggable modules
 };
 
 struct Ocs {
@@ -126,14 +126,14 @@ struct Ocs {
   std::string title;
   std::string source;
   std::string technology;
-  Figure<std::int64_t> duplex_ports; // N of N x N: pairs of one input and one output fibre
-  bool bidirectional = false;        // light may pass a path both ways, as circulators need
+  Figure<std::int64_t> duplex_ports;  // N of N x N: pairs of one input and one output fibre
+  bool bidirectional = false;         // light may pass a path both ways, as circulators need
   bool for_sale = true;
-  Figure<Time> dark;                 // no light on a changed path
-  Figure<Time> settle;               // from first light to stable power
-  Figure<Loss> loss;                 // through the switch
-  Figure<Power> power;               // of the box
-  Figure<Dollars> price_per_port;    // of one pair of input and output
+  Figure<Time> dark;               // no light on a changed path
+  Figure<Time> settle;             // from first light to stable power
+  Figure<Loss> loss;               // through the switch
+  Figure<Power> power;             // of the box
+  Figure<Dollars> price_per_port;  // of one pair of input and output
 };
 
 struct Fibre {
@@ -156,7 +156,7 @@ struct Model {
   std::int64_t feed_forward_matrices = 3;  // 3: gated; 2: plain
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
-  std::int64_t head_size = 0;              // 0: hidden / heads
+  std::int64_t head_size = 0;  // 0: hidden / heads
   std::int64_t vocabulary = 0;
   bool tied_embeddings = false;
   std::int64_t experts = 0;

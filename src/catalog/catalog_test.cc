@@ -55,13 +55,14 @@ TEST(Catalog, EveryFigureHasASourceOrAReason) {
 
 TEST(Catalog, HoldsTheWantedEntries) {
   const Catalog catalog = builtin();
-  for (const char* name : {"A100", "H100", "H200", "B200", "GB200", "GB300", "MI300X"}) EXPECT_TRUE(catalog.gpu(name)) << name;
+  for (const char* name : {"A100", "H100", "H200", "B200", "GB200", "GB300", "MI300X"})
+    EXPECT_TRUE(catalog.gpu(name)) << name;
   for (const char* name : {"polatis-6000", "polatis-6000n", "polatis-7000", "calient-s320", "palomar", "lumentum-r300",
                            "coherent-lc-320", "telescent", "siph-24"}) {
     EXPECT_TRUE(catalog.ocs(name)) << name;
   }
-  for (const char* name : {"llama-2-7b", "llama-3.1-405b", "llama-80b-opus", "gpt-80b-opus", "gpt-3-175b", "deepseek-v3",
-                           "mixtral-8x7b", "mixtral-8x22b"}) {
+  for (const char* name : {"llama-2-7b", "llama-3.1-405b", "llama-80b-opus", "gpt-80b-opus", "gpt-3-175b",
+                           "deepseek-v3", "mixtral-8x7b", "mixtral-8x22b"}) {
     EXPECT_TRUE(catalog.model(name)) << name;
   }
   EXPECT_EQ(catalog.gpu("h200")->bf16.value->flops_per_second, 989e12);
@@ -93,7 +94,8 @@ TEST(Catalog, NearestNameInTheError) {
 
 class Overrides : public ::testing::Test {
  protected:
-  Overrides() : directory_(std::filesystem::temp_directory_path() / ("photonrail-catalog-" + std::to_string(::getpid()))) {
+  Overrides()
+      : directory_(std::filesystem::temp_directory_path() / ("photonrail-catalog-" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(directory_);
   }
   ~Overrides() override { std::filesystem::remove_all(directory_); }
@@ -137,9 +139,11 @@ TEST_F(Overrides, RefusesWhatIsNotFounded) {
     const Result<Catalog> catalog = load(entry + rest);
     return catalog ? std::string("accepted") : catalog.error().message;
   };
-  EXPECT_NE(message("source = \"nobody\"\nprice = \"$1\"\n").find("\"nobody\" is not in the catalog"), std::string::npos);
+  EXPECT_NE(message("source = \"nobody\"\nprice = \"$1\"\n").find("\"nobody\" is not in the catalog"),
+            std::string::npos);
   EXPECT_NE(message("source = \"fs-fibre\"\n").find("price: is missing"), std::string::npos);
-  EXPECT_NE(message("source = \"fs-fibre\"\nprice = { low = \"$5\", high = \"$1\" }\n").find("not in order"), std::string::npos);
+  EXPECT_NE(message("source = \"fs-fibre\"\nprice = { low = \"$5\", high = \"$1\" }\n").find("not in order"),
+            std::string::npos);
   EXPECT_NE(message("source = \"fs-fibre\"\nprice = { low = \"$5\" }\n").find("both ends"), std::string::npos);
   EXPECT_NE(message("source = \"fs-fibre\"\nprize = \"$5\"\n").find("did you mean \"price\"?"), std::string::npos);
   EXPECT_NE(message("source = \"fs-fibre\"\nprice = \"5 W\"\n").find("own.toml:6:"), std::string::npos);

@@ -152,14 +152,38 @@ struct FieldLister {
   }
 };
 
-inline void describe(config::Fields& fields, Source& entry) { FieldLister list{fields}; list_fields(list, entry); }
-inline void describe(config::Fields& fields, Gpu& entry) { FieldLister list{fields}; list_fields(list, entry); }
-inline void describe(config::Fields& fields, Nic& entry) { FieldLister list{fields}; list_fields(list, entry); }
-inline void describe(config::Fields& fields, Optic& entry) { FieldLister list{fields}; list_fields(list, entry); }
-inline void describe(config::Fields& fields, ElectricalSwitch& e) { FieldLister list{fields}; list_fields(list, e); }
-inline void describe(config::Fields& fields, Ocs& entry) { FieldLister list{fields}; list_fields(list, entry); }
-inline void describe(config::Fields& fields, Fibre& entry) { FieldLister list{fields}; list_fields(list, entry); }
-inline void describe(config::Fields& fields, Model& entry) { FieldLister list{fields}; list_fields(list, entry); }
+inline void describe(config::Fields& fields, Source& entry) {
+  FieldLister list{fields};
+  list_fields(list, entry);
+}
+inline void describe(config::Fields& fields, Gpu& entry) {
+  FieldLister list{fields};
+  list_fields(list, entry);
+}
+inline void describe(config::Fields& fields, Nic& entry) {
+  FieldLister list{fields};
+  list_fields(list, entry);
+}
+inline void describe(config::Fields& fields, Optic& entry) {
+  FieldLister list{fields};
+  list_fields(list, entry);
+}
+inline void describe(config::Fields& fields, ElectricalSwitch& e) {
+  FieldLister list{fields};
+  list_fields(list, e);
+}
+inline void describe(config::Fields& fields, Ocs& entry) {
+  FieldLister list{fields};
+  list_fields(list, entry);
+}
+inline void describe(config::Fields& fields, Fibre& entry) {
+  FieldLister list{fields};
+  list_fields(list, entry);
+}
+inline void describe(config::Fields& fields, Model& entry) {
+  FieldLister list{fields};
+  list_fields(list, entry);
+}
 
 inline void describe(config::Fields& fields, CatalogFile& file) {
   fields("source", file.source, {.doc = "Where figures come from."});

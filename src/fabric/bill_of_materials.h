@@ -19,9 +19,9 @@ namespace photonrail::fabric {
 using AssumptionId = std::uint32_t;
 
 struct Assumption {
-  std::string key;     // "price:400g-dr4"
-  std::string title;   // "400G DR4, 500 m: price"
-  std::string unit;    // "USD" or "W"
+  std::string key;    // "price:400g-dr4"
+  std::string title;  // "400G DR4, 500 m: price"
+  std::string unit;   // "USD" or "W"
   catalog::Range range;
   std::string source;  // id in the catalog's sources
   std::string note;    // why the range is what it is
@@ -36,17 +36,17 @@ struct AssumptionTable {
 };
 
 struct BomLine {
-  std::string item;   // "leaf switches"
-  std::string part;   // catalog name; empty for parts of the published formulas
+  std::string item;  // "leaf switches"
+  std::string part;  // catalog name; empty for parts of the published formulas
   double count = 0;
-  std::string rule;   // how the count comes about, in numbers
+  std::string rule;  // how the count comes about, in numbers
   std::optional<AssumptionId> price;
   std::optional<AssumptionId> watts;
 };
 
 struct BillOfMaterials {
-  std::string key;        // "rail_optimised"
-  std::string title;      // "electrical, rail-optimised"
+  std::string key;    // "rail_optimised"
+  std::string title;  // "electrical, rail-optimised"
   bool photonic = false;
   std::string shortfall;  // why it cannot be built; empty when it can. Then there are no lines.
   std::vector<BomLine> lines;

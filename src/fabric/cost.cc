@@ -17,8 +17,13 @@ Status check(const CostInput& input) {
   if (input.gpus < 1 || input.gpus > kGpusMax) {
     return refuse(fmt::format("{} GPUs; give 1 to {}", input.gpus, kGpusMax));
   }
-  if (input.domain < 1 || input.gpus % input.domain != 0) {
-    return refuse(fmt::format("domains of {} do not divide {} GPUs", input.domain, input.gpus));
+  if (input.domain < 1) return refuse("a scale-up domain has at least one GPU");
+  if (input.gpus % input.domain != 0) {
+    const std::int64_t below = input.gpus / input.domain * input.domain;
+    return refuse(
+        fmt::format("domains of {} do not divide {} GPUs\n  hint: {} or {} GPUs, or another domain (the Opus paper "
+                    "has domains of 8 for H200 and 32 for GB200)",
+                    input.domain, input.gpus, below > 0 ? below : input.domain, below + input.domain));
   }
   if (input.nic_rate.bits_per_second < 2) return refuse("the rate per GPU must be positive");
   if (input.photonic_ports < 0 || input.photonic_ports > 64) return refuse("photonic ports per GPU must be 0 to 64");
@@ -26,11 +31,13 @@ Status check(const CostInput& input) {
     return refuse("photonic ports need a positive rate");
   }
   if (input.oversubscription < 1 || input.oversubscription > 64) return refuse("oversubscription must be 1 to 64");
-  if (input.spare_ocs_ports < 0 || input.spare_ocs_ports > 1) return refuse("the share of spare OCS ports must be 0 to 1");
+  if (input.spare_ocs_ports < 0 || input.spare_ocs_ports > 1)
+    return refuse("the share of spare OCS ports must be 0 to 1");
   if (input.spare_modules < 0 || input.spare_modules > 1) return refuse("the share of spare modules must be 0 to 1");
   if (input.fibre_price.amount < 0) return refuse("the price of fibre must not be negative");
   if (input.published_ports < 1 || input.published_fibre_pairs < 1) return refuse("published departures start at 1");
-  if (input.samples < 0 || input.samples > kSamplesMax) return refuse(fmt::format("samples must be 0 to {}", kSamplesMax));
+  if (input.samples < 0 || input.samples > kSamplesMax)
+    return refuse(fmt::format("samples must be 0 to {}", kSamplesMax));
   return {};
 }
 
@@ -44,7 +51,8 @@ void add_notes(CostReport& report) {
     report.notes.push_back("network adapters are not counted; two full-rate ports need twice the adapter bandwidth");
   }
   report.notes.push_back(
-      "boxes, modules and fibre for one network; electrical rail-only joins no rails, and photonic rails do not either");
+      "boxes, modules and fibre for one network; electrical rail-only joins no rails, and photonic rails do not "
+      "either");
 }
 
 }  // namespace
@@ -109,8 +117,10 @@ Result<CostReport> make_cost_report(const CostInput& input, const catalog::Catal
   PR_TRY(add_sensitivity(report, catalog));
   if (published_covers(input.nic_rate)) {
     Result<std::vector<WalkStep>> walk = walk_to_real(input, catalog);
-    if (walk) report.walk = std::move(*walk);
-    else report.notes.push_back("no walk from published to real: " + walk.error().message);
+    if (walk)
+      report.walk = std::move(*walk);
+    else
+      report.notes.push_back("no walk from published to real: " + walk.error().message);
   }
   add_notes(report);
   return report;

@@ -35,16 +35,16 @@ namespace photonrail::fabric {
 struct CostInput {
   model::CostMode mode = model::CostMode::real;
   std::int64_t gpus = 0;
-  std::int64_t domain = 0;            // GPUs per server or scale-up domain; local index = rail
-  std::string gpu;                    // label only
-  Rate nic_rate;                      // per GPU and direction
+  std::int64_t domain = 0;  // GPUs per server or scale-up domain; local index = rail
+  std::string gpu;          // label only
+  Rate nic_rate;            // per GPU and direction
 
-  std::string network_switch;         // catalog names; "": cheapest per port that has the rate
+  std::string network_switch;  // catalog names; "": cheapest per port that has the rate
   std::string co_packaged_switch;
-  std::string ocs;                    // "": cheapest for sale that holds a rail
-  std::string transceiver;            // of the photonic rails; "": cheapest that fits
-  std::int64_t photonic_ports = 0;    // an extra photonic case with this many duplex ports per GPU
-  Rate photonic_port_rate;            // and this rate each
+  std::string ocs;                  // "": cheapest for sale that holds a rail
+  std::string transceiver;          // of the photonic rails; "": cheapest that fits
+  std::int64_t photonic_ports = 0;  // an extra photonic case with this many duplex ports per GPU
+  Rate photonic_port_rate;          // and this rate each
 
   // real mode
   double oversubscription = 1.0;      // down : up at the leaves
@@ -54,9 +54,9 @@ struct CostInput {
   bool circulators = false;           // both directions on one fibre: half of the OCS ports, where the OCS allows it
   bool include_nics = false;
   bool include_fibre = true;
-  double spare_ocs_ports = 0;         // share of duplex ports kept free
-  double spare_modules = 0;           // share of modules bought in addition
-  Dollars fibre_price;                // of a duplex cord; 0: from the catalog
+  double spare_ocs_ports = 0;  // share of duplex ports kept free
+  double spare_modules = 0;    // share of modules bought in addition
+  Dollars fibre_price;         // of a duplex cord; 0: from the catalog
 
   // as_published: departures from the published formulas, for sensitivity
   std::int64_t published_ports = 1;        // duplex ports, and so modules, per GPU on photonic rails
@@ -64,7 +64,7 @@ struct CostInput {
   bool published_flip_optics = false;      // count switch-side modules where the script does not, and the reverse
 
   std::uint64_t seed = 1;
-  std::int64_t samples = 10'000;      // Monte Carlo; 0: none
+  std::int64_t samples = 10'000;  // Monte Carlo; 0: none
 };
 
 // The cost question that a scenario asks.
@@ -78,22 +78,22 @@ struct Quantiles {
 
 // How many times as dear, and as hungry, one fabric is as a photonic one.
 struct CostRatio {
-  std::string fabric;    // keys of bills
+  std::string fabric;  // keys of bills
   std::string photonic;
   double cost = 0;
   double power = 0;
-  Quantiles cost_spread;   // Monte Carlo; zero without samples
+  Quantiles cost_spread;  // Monte Carlo; zero without samples
   Quantiles power_spread;
 };
 
 // One ratio when one assumption moves alone from one end of its range to the other.
 struct TornadoRow {
-  std::size_t ratio = 0;   // index into CostReport::ratios
-  std::string key;         // of the assumption, or "option:..." for a change of the design
+  std::size_t ratio = 0;  // index into CostReport::ratios
+  std::string key;        // of the assumption, or "option:..." for a change of the design
   std::string title;
-  std::string low_text;    // the value at the low end; for options, what is changed
+  std::string low_text;  // the value at the low end; for options, what is changed
   std::string high_text;
-  double cost_low = 0;     // ratio at that end; not lower than cost_high by necessity
+  double cost_low = 0;  // ratio at that end; not lower than cost_high by necessity
   double cost_high = 0;
   double power_low = 0;
   double power_high = 0;
@@ -102,7 +102,7 @@ struct TornadoRow {
 // From the published ratio to the real one, one change after the other.
 struct WalkStep {
   std::string title;
-  double cost = 0;   // rail-optimised electrical over photonic rails
+  double cost = 0;  // rail-optimised electrical over photonic rails
   double power = 0;
 };
 
@@ -147,7 +147,7 @@ struct PublishedRow {
   Totals fat_tree;
   Totals rail;
   Totals photonic;
-  double cost_ratio = 0;   // rail-optimised over photonic
+  double cost_ratio = 0;  // rail-optimised over photonic
   double power_ratio = 0;
 };
 Result<std::vector<PublishedRow>> published_table(const catalog::Catalog& catalog);

@@ -60,8 +60,8 @@ Result<ClosCount> count_clos(std::int64_t groups, std::int64_t hosts, const Clos
   }
   const std::int64_t most = most_hosts(rules);
   if (most == 0) {
-    return fail(ErrorCode::infeasible,
-                fmt::format("a {}-port switch cannot hold a NIC and its uplinks at {}:1", rules.radix, rules.oversubscription));
+    return fail(ErrorCode::infeasible, fmt::format("a {}-port switch cannot hold a NIC and its uplinks at {}:1",
+                                                   rules.radix, rules.oversubscription));
   }
   std::int64_t leaf_hosts = 0;
   if (hosts <= most && rules.share_boxes) {

@@ -22,9 +22,9 @@ struct ClosCount {
 };
 
 struct ClosRules {
-  std::int64_t radix = 64;       // ports of one box at the NIC rate
+  std::int64_t radix = 64;  // ports of one box at the NIC rate
   double oversubscription = 1.0;
-  bool share_boxes = true;       // groups may share a leaf, or a plane's only box
+  bool share_boxes = true;  // groups may share a leaf, or a plane's only box
 };
 
 // `groups` sets of `hosts` NICs; each leaf serves one set, or several where they fit.
@@ -34,14 +34,14 @@ Result<ClosCount> count_planes(std::int64_t planes, std::int64_t hosts, const Cl
 
 struct OcsCount {
   std::int64_t boxes = 0;
-  std::int64_t duplex_ports = 0;       // of all boxes
+  std::int64_t duplex_ports = 0;  // of all boxes
   std::int64_t duplex_ports_used = 0;
-  std::int64_t rows = 0;               // sets of S duplex ports that must lie in one box
+  std::int64_t rows = 0;  // sets of S duplex ports that must lie in one box
 };
 
 struct OcsRules {
-  std::int64_t box_ports = 0;      // duplex ports of one box
-  std::int64_t fibre_pairs = 1;    // OCS ports per module port
+  std::int64_t box_ports = 0;    // duplex ports of one box
+  std::int64_t fibre_pairs = 1;  // OCS ports per module port
   double spare = 0;
   bool share_boxes = true;
   bool circulators = false;

@@ -15,7 +15,7 @@ namespace {
 using catalog::Figure;
 using catalog::Range;
 
-constexpr const char* kClassOcs = "polatis-6000n";  // the one that the published comparison prices
+constexpr const char* kClassOcs = "polatis-6000n";   // the one that the published comparison prices
 constexpr const char* kSparingOcs = "calient-s320";  // least and most watts per duplex port among known boxes
 constexpr const char* kHungryOcs = "palomar";
 
@@ -53,14 +53,14 @@ double watts_per_port(const catalog::Catalog& catalog, const char* name, double 
 
 AssumptionId add_price(AssumptionTable& table, const std::string& part, const std::string& title,
                        const Figure<Dollars>& figure) {
-  return table.add({"price:" + part, title + ": price", "USD", price_range(figure), figure.source,
-                    range_note(figure, kOneQuote)});
+  return table.add(
+      {"price:" + part, title + ": price", "USD", price_range(figure), figure.source, range_note(figure, kOneQuote)});
 }
 
 AssumptionId add_watts(AssumptionTable& table, const std::string& part, const std::string& title,
                        const Figure<Power>& figure) {
-  return table.add({"watts:" + part, title + ": power", "W", watts_range(figure), figure.source,
-                    range_note(figure, kOneWattage)});
+  return table.add(
+      {"watts:" + part, title + ": power", "W", watts_range(figure), figure.source, range_note(figure, kOneWattage)});
 }
 
 AssumptionId add_price_per_port(AssumptionTable& table, const catalog::ElectricalSwitch& box) {
@@ -90,14 +90,18 @@ AssumptionId add_ocs_price(AssumptionTable& table, const catalog::Ocs& ocs, cons
 
 AssumptionId add_ocs_watts(AssumptionTable& table, const catalog::Ocs& ocs, const catalog::Catalog& catalog) {
   const Result<catalog::Ocs> other = catalog.ocs(kClassOcs);
-  PR_CHECK(other && other->power.known() && other->duplex_ports.known(), "the catalog has no watts of an optical switch");
+  PR_CHECK(other && other->power.known() && other->duplex_ports.known(),
+           "the catalog has no watts of an optical switch");
   const double class_base = range_of(other->power).base / range_of(other->duplex_ports).base;
   const bool known = ocs.power.known() && ocs.duplex_ports.known();
   const double base = known ? range_of(ocs.power).base / range_of(ocs.duplex_ports).base : class_base;
   const double low = std::min(base, watts_per_port(catalog, kSparingOcs, base));
   const double high = std::max(base, watts_per_port(catalog, kHungryOcs, base));
   const Figure<Power>& figure = known ? ocs.power : other->power;
-  return table.add({"watts_per_port:" + ocs.name, ocs.title + ": power per duplex port", "W", {low, base, high},
+  return table.add({"watts_per_port:" + ocs.name,
+                    ocs.title + ": power per duplex port",
+                    "W",
+                    {low, base, high},
                     figure.source,
                     fmt::format("{}; ends: {} and {} per duplex port", known ? "own figure" : "figure not published",
                                 kSparingOcs, kHungryOcs)});
@@ -124,8 +128,8 @@ std::int64_t radix_at(const catalog::ElectricalSwitch& box, Rate nic_rate) {
 
 namespace {
 
-std::optional<catalog::ElectricalSwitch> cheapest_switch(const catalog::Catalog& catalog, bool co_packaged, Rate nic_rate,
-                                                         bool exact) {
+std::optional<catalog::ElectricalSwitch> cheapest_switch(const catalog::Catalog& catalog, bool co_packaged,
+                                                         Rate nic_rate, bool exact) {
   std::optional<catalog::ElectricalSwitch> best;
   double best_price = std::numeric_limits<double>::infinity();
   for (const catalog::ElectricalSwitch& box : catalog.switches) {
@@ -142,8 +146,8 @@ std::optional<catalog::ElectricalSwitch> cheapest_switch(const catalog::Catalog&
 
 }  // namespace
 
-Result<catalog::ElectricalSwitch> pick_switch(const catalog::Catalog& catalog, const std::string& name, bool co_packaged,
-                                              Rate nic_rate) {
+Result<catalog::ElectricalSwitch> pick_switch(const catalog::Catalog& catalog, const std::string& name,
+                                              bool co_packaged, Rate nic_rate) {
   if (!name.empty()) {
     PR_ASSIGN(const catalog::ElectricalSwitch box, catalog.network_switch(name));
     if (radix_at(box, nic_rate) > 0) return box;
@@ -223,8 +227,9 @@ Result<std::vector<catalog::Optic>> rail_modules(const catalog::Catalog& catalog
     if (parallel == input.parallel_through_ocs && fits_gpu(optic, input.twin_modules)) fitting.push_back(optic);
   }
   if (fitting.empty()) {
-    return fail(ErrorCode::infeasible, fmt::format("no {}single-mode module of the catalog reaches {}",
-                                                   input.parallel_through_ocs ? "parallel " : "duplex ", gigabits(rate)));
+    return fail(ErrorCode::infeasible,
+                fmt::format("no {}single-mode module of the catalog reaches {}",
+                            input.parallel_through_ocs ? "parallel " : "duplex ", gigabits(rate)));
   }
   std::sort(fitting.begin(), fitting.end(), [&](const catalog::Optic& a, const catalog::Optic& b) {
     return std::pair(price_per_gpu(a, lanes_of(a, rate), ports), a.name) <
@@ -258,7 +263,8 @@ Result<NicChoice> pick_nic(const catalog::Catalog& catalog, std::int64_t ports, 
     best = NicChoice{nic, count};
   }
   if (best) return *best;
-  return fail(ErrorCode::infeasible, fmt::format("no network adapter of the catalog has ports of {}", gigabits(port_rate)));
+  return fail(ErrorCode::infeasible,
+              fmt::format("no network adapter of the catalog has ports of {}", gigabits(port_rate)));
 }
 
 }  // namespace photonrail::fabric

@@ -27,8 +27,8 @@ AssumptionId add_watts_per_port(AssumptionTable& table, const catalog::Electrica
 AssumptionId add_ocs_price(AssumptionTable& table, const catalog::Ocs& ocs, const catalog::Catalog& catalog);
 AssumptionId add_ocs_watts(AssumptionTable& table, const catalog::Ocs& ocs, const catalog::Catalog& catalog);
 
-// Duplex lanes of at least `rate` that one line port of a module gives: one, or one per fibre pair where a pair alone is
-// fast enough (breakout). Lanes of a port belong to one GPU; ports of a twin-port module may belong to two.
+// Duplex lanes of at least `rate` that one line port of a module gives: one, or one per fibre pair where a pair alone
+// is fast enough (breakout). Lanes of a port belong to one GPU; ports of a twin-port module may belong to two.
 struct Lanes {
   std::int64_t per_port = 0;        // 0: too slow
   std::int64_t pairs_per_lane = 1;  // fibre pairs, and so OCS ports, of one lane
@@ -42,8 +42,8 @@ std::int64_t ports_per_gpu(const Lanes& lanes, std::int64_t lanes_wanted);
 std::int64_t radix_at(const catalog::ElectricalSwitch& box, Rate nic_rate);
 
 // By name, or the cheapest per port with ports of exactly the rate, or failing that with ports that divide or multiply.
-Result<catalog::ElectricalSwitch> pick_switch(const catalog::Catalog& catalog, const std::string& name, bool co_packaged,
-                                              Rate nic_rate);
+Result<catalog::ElectricalSwitch> pick_switch(const catalog::Catalog& catalog, const std::string& name,
+                                              bool co_packaged, Rate nic_rate);
 // For a GPU, electrical fabrics: cheapest single-mode lane.
 Result<catalog::Optic> pick_gpu_module(const catalog::Catalog& catalog, Rate rate, bool twin_modules);
 // For a cage of `box`.
@@ -58,7 +58,8 @@ struct LossCheck {
   bool known = false;
   double loss = 0;    // dB, switch at the high end of its range, connectors included
   double budget = 0;  // dB
-  bool fits() const { return !known || loss <= budget; }
+  bool fits() const { return known && loss <= budget; }
+  int rank() const { return !known ? 1 : fits() ? 2 : 0; }  // for choosing: certain, unknown, impossible
 };
 LossCheck check_loss(const catalog::Ocs& ocs, const catalog::Optic& optic);
 

@@ -34,9 +34,12 @@ Result<PublishedParts> published_parts(const CostInput& input, const catalog::Ca
 AssumptionId add_module_price(AssumptionTable& table, const PublishedParts& parts) {
   const catalog::Range own = range_of(parts.module.price);
   const catalog::Range street = range_of(parts.street.price);
-  return table.add({"price:" + parts.module.name, parts.module.title + ": price", "USD",
+  return table.add({"price:" + parts.module.name,
+                    parts.module.title + ": price",
+                    "USD",
                     {std::min(own.base, street.low), own.base, std::max(own.base, street.high)},
-                    parts.module.price.source, fmt::format("ends: prices of {}", parts.street.name)});
+                    parts.module.price.source,
+                    fmt::format("ends: prices of {}", parts.street.name)});
 }
 
 struct PublishedTable {
@@ -57,7 +60,8 @@ PublishedTable add_assumptions(AssumptionTable& table, const PublishedParts& par
 BillOfMaterials electrical_bill(const char* key, const char* title, std::int64_t gpus, std::int64_t ports,
                                 const std::string& rule, const PublishedParts& parts, const PublishedTable& ids) {
   BillOfMaterials bill{key, title, false, {}, {}, {}};
-  bill.lines.push_back({"switch ports", parts.box.name, static_cast<double>(ports), rule, ids.port_price, ids.port_watts});
+  bill.lines.push_back(
+      {"switch ports", parts.box.name, static_cast<double>(ports), rule, ids.port_price, ids.port_watts});
   const std::int64_t modules = gpus + (parts.switch_side_optics ? ports : 0);
   bill.lines.push_back({"modules", parts.module.name, static_cast<double>(modules),
                         parts.switch_side_optics ? fmt::format("{} GPUs + {} switch ports", gpus, ports)
@@ -82,9 +86,10 @@ PublishedPorts published_ports(std::int64_t gpus, std::int64_t domain) {
 
 Status add_published_bills(const CostInput& input, const catalog::Catalog& catalog, Bills& bills) {
   if (!published_covers(input.nic_rate)) {
-    return fail(ErrorCode::infeasible,
-                fmt::format("as_published knows 400 Gb/s (H200) and 800 Gb/s (GB200) per GPU, not {:g} Gb/s; use mode real",
-                            static_cast<double>(input.nic_rate.bits_per_second) / 1e9));
+    return fail(
+        ErrorCode::infeasible,
+        fmt::format("as_published knows 400 Gb/s (H200) and 800 Gb/s (GB200) per GPU, not {:g} Gb/s; use mode real",
+                    static_cast<double>(input.nic_rate.bits_per_second) / 1e9));
   }
   PR_ASSIGN(const PublishedParts parts, published_parts(input, catalog));
   const PublishedTable ids = add_assumptions(bills.assumptions, parts, catalog);
@@ -100,7 +105,8 @@ Status add_published_bills(const CostInput& input, const catalog::Catalog& catal
                             "2 per GPU: one Tx and one Rx fibre", ids.ocs_price, ids.ocs_watts});
   photonic.lines.push_back({"modules", parts.module.name, static_cast<double>(input.gpus * lanes), "one per GPU",
                             ids.module_price, ids.module_watts});
-  photonic.notes.push_back("one module per GPU holds one pair at a time; a ring of more than two needs two (mode real)");
+  photonic.notes.push_back(
+      "one module per GPU holds one pair at a time; a ring of more than two needs two (mode real)");
   bills.all.push_back(std::move(photonic));
   return {};
 }
@@ -111,7 +117,8 @@ Result<std::vector<PublishedRow>> published_table(const catalog::Catalog& catalo
     std::int64_t domain;
     Rate rate;
   };
-  static constexpr Cluster kClusters[] = {{"H200", 8, gigabits_per_second(400)}, {"GB200", 32, gigabits_per_second(800)}};
+  static constexpr Cluster kClusters[] = {{"H200", 8, gigabits_per_second(400)},
+                                          {"GB200", 32, gigabits_per_second(800)}};
   std::vector<PublishedRow> rows;
   for (const Cluster& cluster : kClusters) {
     for (const std::int64_t gpus : {256, 512, 1024, 2048}) {

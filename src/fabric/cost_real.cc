@@ -45,7 +45,8 @@ struct RealBuilder {
 
  private:
   Result<ClosCount> count(const std::string& key, std::int64_t radix) const;
-  void add_boxes(BillOfMaterials& bill, const ClosCount& count, const catalog::ElectricalSwitch& box, std::int64_t radix);
+  void add_boxes(BillOfMaterials& bill, const ClosCount& count, const catalog::ElectricalSwitch& box,
+                 std::int64_t radix);
   void add_switch_modules(BillOfMaterials& bill, const ClosCount& count, const catalog::ElectricalSwitch& box,
                           const catalog::Optic& module);
   void add_gpu_modules(BillOfMaterials& bill, const catalog::Optic& module, std::int64_t lanes_wanted, Rate rate);
@@ -71,7 +72,8 @@ void RealBuilder::add_boxes(BillOfMaterials& bill, const ClosCount& count, const
   const AssumptionId watts = add_watts(bills.assumptions, box.name, box.title, box.power);
   const auto add = [&](const char* item, std::int64_t boxes) {
     if (boxes == 0) return;
-    bill.lines.push_back({item, box.name, static_cast<double>(boxes), fmt::format("boxes of {} ports", radix), price, watts});
+    bill.lines.push_back(
+        {item, box.name, static_cast<double>(boxes), fmt::format("boxes of {} ports", radix), price, watts});
   };
   add("leaf switches", count.leaves);
   add("spine switches", count.spines);
@@ -81,24 +83,28 @@ void RealBuilder::add_boxes(BillOfMaterials& bill, const ClosCount& count, const
 }
 
 // One module per cage whose ports are used; the power of a box may hold that of its modules.
-void RealBuilder::add_switch_modules(BillOfMaterials& bill, const ClosCount& count, const catalog::ElectricalSwitch& box,
-                                     const catalog::Optic& module) {
+void RealBuilder::add_switch_modules(BillOfMaterials& bill, const ClosCount& count,
+                                     const catalog::ElectricalSwitch& box, const catalog::Optic& module) {
   const std::int64_t rates = box.port_rate.value->bits_per_second;
   const std::int64_t box_ports = ceil_div(count.ports_used() * input.nic_rate.bits_per_second, rates);
   const std::int64_t modules = ceil_div(box_ports, box.ports_per_cage);
-  BomLine line{"modules at switches", module.name, with_spares(modules, input.spare_modules),
+  BomLine line{"modules at switches",
+               module.name,
+               with_spares(modules, input.spare_modules),
                fmt::format("{} used ports, {} per module", box_ports, box.ports_per_cage),
-               add_price(bills.assumptions, module.name, module.title, module.price), std::nullopt};
+               add_price(bills.assumptions, module.name, module.title, module.price),
+               std::nullopt};
   if (!box.power_includes_optics) line.watts = add_watts(bills.assumptions, module.name, module.title, module.power);
   bill.lines.push_back(std::move(line));
 }
 
-void RealBuilder::add_gpu_modules(BillOfMaterials& bill, const catalog::Optic& module, std::int64_t lanes_wanted, Rate rate) {
+void RealBuilder::add_gpu_modules(BillOfMaterials& bill, const catalog::Optic& module, std::int64_t lanes_wanted,
+                                  Rate rate) {
   const std::int64_t ports = ports_per_gpu(lanes_of(module, rate), lanes_wanted);
   const std::int64_t modules = ceil_div(input.gpus * ports, *module.ports.value);
   bill.lines.push_back({"modules at GPUs", module.name, with_spares(modules, input.spare_modules),
-                        fmt::format("{} GPUs x {} module port{}, {} per module", input.gpus, ports, ports == 1 ? "" : "s",
-                                    *module.ports.value),
+                        fmt::format("{} GPUs x {} module port{}, {} per module", input.gpus, ports,
+                                    ports == 1 ? "" : "s", *module.ports.value),
                         add_price(bills.assumptions, module.name, module.title, module.price),
                         add_watts(bills.assumptions, module.name, module.title, module.power)});
 }
@@ -143,7 +149,8 @@ Status RealBuilder::add_electrical(const std::string& key, const std::string& ti
   }
   add_gpu_modules(bill, gpu_module, 1, input.nic_rate);
   if (*box.port_rate.value != input.nic_rate) {
-    bill.notes.push_back(fmt::format("ports of {} are split or joined to the NIC rate (assumed to be possible)", box.name));
+    bill.notes.push_back(
+        fmt::format("ports of {} are split or joined to the NIC rate (assumed to be possible)", box.name));
   }
   PR_TRY(add_nics(bill, 1, input.nic_rate, false));
   PR_TRY(add_fibre(bill, counted.host_links + counted.switch_links, *gpu_module.fibre_pairs.value > 1, "one per link"));
@@ -174,12 +181,12 @@ Result<std::vector<catalog::Ocs>> RealBuilder::ocs_choices() const {
   return choices;
 }
 
-// The cheapest pair of module and switch whose light gets through; the cheapest at all where none does.
+// The cheapest pair of module and switch whose light gets through; failing that, one of which it is not known.
 Result<PhotonicParts> RealBuilder::pick_parts(const PhotonicCase& wanted) const {
   PR_ASSIGN(const std::vector<catalog::Optic> modules, rail_modules(catalog, input, wanted.ports, wanted.port_rate));
   PR_ASSIGN(const std::vector<catalog::Ocs> ocses, ocs_choices());
   std::optional<PhotonicParts> best;
-  bool best_fits = false;
+  int best_rank = -1;
   double best_price = std::numeric_limits<double>::infinity();
   Error error{ErrorCode::infeasible, "the catalog has no optical switch for sale"};
   for (const catalog::Optic& module : modules) {
@@ -197,16 +204,18 @@ Result<PhotonicParts> RealBuilder::pick_parts(const PhotonicCase& wanted) const 
       AssumptionTable scratch;
       const AssumptionId id = add_ocs_price(scratch, ocs, catalog);
       const double price = module_price + static_cast<double>(counted->duplex_ports) * scratch.all[id].range.base;
-      const bool fits = check_loss(ocs, module).fits();
-      if (fits < best_fits || (fits == best_fits && price >= best_price)) continue;
+      const int rank = check_loss(ocs, module).rank();
+      if (rank < best_rank || (rank == best_rank && price >= best_price)) continue;
       best = PhotonicParts{module, ocs, *counted};
-      best_fits = fits;
+      best_rank = rank;
       best_price = price;
     }
   }
   if (best) return *best;
   if (input.ocs.empty() && !ocses.empty()) {
-    const auto larger = [](const catalog::Ocs& a, const catalog::Ocs& b) { return *a.duplex_ports.value < *b.duplex_ports.value; };
+    const auto larger = [](const catalog::Ocs& a, const catalog::Ocs& b) {
+      return *a.duplex_ports.value < *b.duplex_ports.value;
+    };
     error.message = fmt::format("a rail of {} servers fits no optical switch for sale; the largest has {} duplex ports",
                                 servers(), *std::max_element(ocses.begin(), ocses.end(), larger)->duplex_ports.value);
   }
@@ -214,10 +223,11 @@ Result<PhotonicParts> RealBuilder::pick_parts(const PhotonicCase& wanted) const 
 }
 
 void RealBuilder::add_ocs(BillOfMaterials& bill, const catalog::Ocs& ocs, const OcsCount& count) {
-  bill.lines.push_back({"optical switches, per duplex port", ocs.name, static_cast<double>(count.duplex_ports),
-                        fmt::format("{} boxes x {} duplex ports; {} used in {} rows of {}", count.boxes,
-                                    *ocs.duplex_ports.value, count.duplex_ports_used, count.rows, servers()),
-                        add_ocs_price(bills.assumptions, ocs, catalog), add_ocs_watts(bills.assumptions, ocs, catalog)});
+  bill.lines.push_back(
+      {"optical switches, per duplex port", ocs.name, static_cast<double>(count.duplex_ports),
+       fmt::format("{} box{} x {} duplex ports; {} used in {} rows of {}", count.boxes, count.boxes == 1 ? "" : "es",
+                   *ocs.duplex_ports.value, count.duplex_ports_used, count.rows, servers()),
+       add_ocs_price(bills.assumptions, ocs, catalog), add_ocs_watts(bills.assumptions, ocs, catalog)});
 }
 
 void RealBuilder::add_loss_note(BillOfMaterials& bill, const catalog::Ocs& ocs, const catalog::Optic& module) const {
@@ -227,8 +237,8 @@ void RealBuilder::add_loss_note(BillOfMaterials& bill, const catalog::Ocs& ocs, 
                                      module.name, ocs.name));
     return;
   }
-  bill.notes.push_back(fmt::format("loss of {} at most {:g} dB with connectors, budget of {} {:g} dB: {}", ocs.name, check.loss,
-                                   module.name, check.budget, check.fits() ? "fits" : "does not fit"));
+  bill.notes.push_back(fmt::format("loss of {} at most {:g} dB with connectors, budget of {} {:g} dB: {}", ocs.name,
+                                   check.loss, module.name, check.budget, check.fits() ? "fits" : "does not fit"));
 }
 
 Status RealBuilder::add_photonic(const PhotonicCase& wanted) {

@@ -45,9 +45,9 @@ std::string bill_text(const BillOfMaterials& bill, const AssumptionTable& table)
                        money(total.dollars), power(total.watts), units, line.rule);
   }
   const TotalRange total = total_range(bill, table);
-  out += fmt::format("  {:<34} {:<24} {:>8} {:>12} {:>10}   {} to {}; {} to {}\n", "total", "", "", money(total.base.dollars),
-                     power(total.base.watts), money(total.low.dollars), money(total.high.dollars), power(total.low.watts),
-                     power(total.high.watts));
+  out += fmt::format("  {:<34} {:<24} {:>8} {:>12} {:>10}   {} to {}; {} to {}\n", "total", "", "",
+                     money(total.base.dollars), power(total.base.watts), money(total.low.dollars),
+                     money(total.high.dollars), power(total.low.watts), power(total.high.watts));
   for (const std::string& note : bill.notes) out += fmt::format("  note: {}\n", note);
   return out;
 }
@@ -55,8 +55,9 @@ std::string bill_text(const BillOfMaterials& bill, const AssumptionTable& table)
 std::string spread_text(const Quantiles& q) { return fmt::format("{:.2f} {:.2f} {:.2f}", q.p5, q.p50, q.p95); }
 
 std::string ratios_text(const CostReport& report) {
-  std::string out = fmt::format("\nratios: the fabric over photonic rails; p5 p50 p95 of {} Monte Carlo draws, seed {}\n",
-                                report.input.samples, report.input.seed);
+  std::string out =
+      fmt::format("\nratios: the fabric over photonic rails; p5 p50 p95 of {} Monte Carlo draws, seed {}\n",
+                  report.input.samples, report.input.seed);
   out += fmt::format("  {:<18} {:<20} {:>8} {:>18} {:>8} {:>20}\n", "fabric", "over", "cost", "p5 p50 p95", "power",
                      "p5 p50 p95");
   for (const CostRatio& ratio : report.ratios) {
@@ -84,8 +85,8 @@ std::string tornado_text(const CostReport& report) {
     for (const TornadoRow& row : report.tornado) {
       if (row.ratio != i || rows == kRows) continue;
       ++rows;
-      out += fmt::format("  {:<62} {:>12} to {:<38} cost {:.2f} to {:.2f}, power {:.2f} to {:.2f}\n", row.title, row.low_text,
-                         row.high_text, row.cost_low, row.cost_high, row.power_low, row.power_high);
+      out += fmt::format("  {:<62} {:>12} to {:<38} cost {:.2f} to {:.2f}, power {:.2f} to {:.2f}\n", row.title,
+                         row.low_text, row.high_text, row.cost_low, row.cost_high, row.power_low, row.power_high);
     }
   }
   return out;
@@ -93,7 +94,8 @@ std::string tornado_text(const CostReport& report) {
 
 std::string walk_text(const CostReport& report) {
   if (report.walk.empty()) return {};
-  std::string out = "\nfrom published to real, one change after the other: rail-optimised electrical over photonic rails\n";
+  std::string out =
+      "\nfrom published to real, one change after the other: rail-optimised electrical over photonic rails\n";
   for (const WalkStep& step : report.walk) {
     out += fmt::format("  {:<84} cost {:>6.2f}   power {:>6.2f}\n", step.title, step.cost, step.power);
   }
@@ -117,16 +119,16 @@ json::object json_of(const Totals& totals) { return {{"usd", totals.dollars}, {"
 
 json::object json_of(const BomLine& line, const AssumptionTable& table) {
   const Totals total = total_of(line, table.base_values());
-  json::object out = {{"item", line.item}, {"part", line.part}, {"count", line.count}, {"rule", line.rule},
-                      {"usd", total.dollars}, {"watts", total.watts}};
+  json::object out = {{"item", line.item}, {"part", line.part},    {"count", line.count},
+                      {"rule", line.rule}, {"usd", total.dollars}, {"watts", total.watts}};
   out["price_assumption"] = line.price ? json::value(table.all[*line.price].key) : json::value(nullptr);
   out["watts_assumption"] = line.watts ? json::value(table.all[*line.watts].key) : json::value(nullptr);
   return out;
 }
 
 json::object json_of(const BillOfMaterials& bill, const AssumptionTable& table) {
-  json::object out = {{"fabric", bill.key}, {"title", bill.title}, {"photonic", bill.photonic},
-                      {"feasible", bill.shortfall.empty()}};
+  json::object out = {
+      {"fabric", bill.key}, {"title", bill.title}, {"photonic", bill.photonic}, {"feasible", bill.shortfall.empty()}};
   if (!bill.shortfall.empty()) {
     out["shortfall"] = bill.shortfall;
     return out;
@@ -135,7 +137,8 @@ json::object json_of(const BillOfMaterials& bill, const AssumptionTable& table) 
   for (const BomLine& line : bill.lines) lines.push_back(json_of(line, table));
   out["lines"] = std::move(lines);
   const TotalRange total = total_range(bill, table);
-  out["total"] = json::object{{"low", json_of(total.low)}, {"base", json_of(total.base)}, {"high", json_of(total.high)}};
+  out["total"] =
+      json::object{{"low", json_of(total.low)}, {"base", json_of(total.base)}, {"high", json_of(total.high)}};
   out["notes"] = json::value_from(bill.notes);
   return out;
 }
@@ -168,8 +171,8 @@ std::string csv_field(const std::string& text) {
 
 std::string render_text(const CostReport& report, const catalog::Catalog& catalog) {
   const CostInput& input = report.input;
-  std::string out = fmt::format("network cost and power: {} GPUs{}{}, {} per domain, {:g} Gb/s per GPU, mode {}\n", input.gpus,
-                                input.gpu.empty() ? "" : " ", input.gpu, input.domain,
+  std::string out = fmt::format("network cost and power: {} GPUs{}{}, {} per domain, {:g} Gb/s per GPU, mode {}\n",
+                                input.gpus, input.gpu.empty() ? "" : " ", input.gpu, input.domain,
                                 static_cast<double>(input.nic_rate.bits_per_second) / 1e9, mode_text(input.mode));
   for (const BillOfMaterials& bill : report.bills) out += bill_text(bill, report.assumptions);
   out += ratios_text(report) + walk_text(report) + tornado_text(report) + sources_text(report, catalog) + "\n";
@@ -182,16 +185,25 @@ std::string render_json(const CostReport& report, const catalog::Catalog& catalo
   for (const BillOfMaterials& bill : report.bills) bills.push_back(json_of(bill, report.assumptions));
   json::array ratios;
   for (const CostRatio& ratio : report.ratios) {
-    ratios.push_back(json::object{{"fabric", ratio.fabric}, {"photonic", ratio.photonic}, {"cost", ratio.cost},
-                                  {"power", ratio.power}, {"cost_spread", json_of(ratio.cost_spread)},
+    ratios.push_back(json::object{{"fabric", ratio.fabric},
+                                  {"photonic", ratio.photonic},
+                                  {"cost", ratio.cost},
+                                  {"power", ratio.power},
+                                  {"cost_spread", json_of(ratio.cost_spread)},
                                   {"power_spread", json_of(ratio.power_spread)}});
   }
   json::array tornado;
   for (const TornadoRow& row : report.tornado) {
-    tornado.push_back(json::object{{"fabric", report.ratios[row.ratio].fabric}, {"photonic", report.ratios[row.ratio].photonic},
-                                   {"assumption", row.key}, {"title", row.title}, {"low", row.low_text},
-                                   {"high", row.high_text}, {"cost_low", row.cost_low}, {"cost_high", row.cost_high},
-                                   {"power_low", row.power_low}, {"power_high", row.power_high}});
+    tornado.push_back(json::object{{"fabric", report.ratios[row.ratio].fabric},
+                                   {"photonic", report.ratios[row.ratio].photonic},
+                                   {"assumption", row.key},
+                                   {"title", row.title},
+                                   {"low", row.low_text},
+                                   {"high", row.high_text},
+                                   {"cost_low", row.cost_low},
+                                   {"cost_high", row.cost_high},
+                                   {"power_low", row.power_low},
+                                   {"power_high", row.power_high}});
   }
   json::array walk;
   for (const WalkStep& step : report.walk) {
@@ -199,19 +211,27 @@ std::string render_json(const CostReport& report, const catalog::Catalog& catalo
   }
   json::array assumptions;
   for (const Assumption& assumption : report.assumptions.all) {
-    json::object entry = {{"key", assumption.key}, {"title", assumption.title}, {"unit", assumption.unit},
-                          {"range", json_of(assumption.range)}, {"source", catalog.source_text(assumption.source)}};
+    json::object entry = {{"key", assumption.key},
+                          {"title", assumption.title},
+                          {"unit", assumption.unit},
+                          {"range", json_of(assumption.range)},
+                          {"source", catalog.source_text(assumption.source)}};
     if (!assumption.note.empty()) entry["note"] = assumption.note;
     assumptions.push_back(std::move(entry));
   }
-  return json::serialize(json::object{{"input", input_json(report.input)}, {"bills", std::move(bills)},
-                                      {"ratios", std::move(ratios)}, {"walk", std::move(walk)},
-                                      {"tornado", std::move(tornado)}, {"assumptions", std::move(assumptions)},
+  return json::serialize(json::object{{"input", input_json(report.input)},
+                                      {"bills", std::move(bills)},
+                                      {"ratios", std::move(ratios)},
+                                      {"walk", std::move(walk)},
+                                      {"tornado", std::move(tornado)},
+                                      {"assumptions", std::move(assumptions)},
                                       {"notes", json::value_from(report.notes)}});
 }
 
 std::string render_csv(const CostReport& report) {
-  std::string out = "fabric,item,part,count,unit_usd_low,unit_usd,unit_usd_high,unit_watts_low,unit_watts,unit_watts_high,usd,watts\n";
+  std::string out =
+      "fabric,item,part,count,unit_usd_low,unit_usd,unit_usd_high,unit_watts_low,unit_watts,unit_watts_high,usd,"
+      "watts\n";
   const std::vector<double> values = report.assumptions.base_values();
   const auto range = [&](const std::optional<AssumptionId>& id) {
     if (!id) return std::string(",,");
@@ -229,22 +249,25 @@ std::string render_csv(const CostReport& report) {
   }
   out += "\nfabric,photonic,cost_ratio,cost_p5,cost_p50,cost_p95,power_ratio,power_p5,power_p50,power_p95\n";
   for (const CostRatio& r : report.ratios) {
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", r.fabric, r.photonic, r.cost, r.cost_spread.p5, r.cost_spread.p50,
-                       r.cost_spread.p95, r.power, r.power_spread.p5, r.power_spread.p50, r.power_spread.p95);
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", r.fabric, r.photonic, r.cost, r.cost_spread.p5,
+                       r.cost_spread.p50, r.cost_spread.p95, r.power, r.power_spread.p5, r.power_spread.p50,
+                       r.power_spread.p95);
   }
   out += "\nfabric,photonic,assumption,low,high,cost_low,cost_high,power_low,power_high\n";
   for (const TornadoRow& row : report.tornado) {
     const CostRatio& ratio = report.ratios[row.ratio];
-    out += fmt::format("{},{},{},{},{},{},{},{},{}\n", ratio.fabric, ratio.photonic, csv_field(row.key), csv_field(row.low_text),
-                       csv_field(row.high_text), row.cost_low, row.cost_high, row.power_low, row.power_high);
+    out += fmt::format("{},{},{},{},{},{},{},{},{}\n", ratio.fabric, ratio.photonic, csv_field(row.key),
+                       csv_field(row.low_text), csv_field(row.high_text), row.cost_low, row.cost_high, row.power_low,
+                       row.power_high);
   }
   return out;
 }
 
 std::string published_table_text(const std::vector<PublishedRow>& rows) {
-  std::string out = "published cost and power (formulas of arXiv 2602.12521): fat tree / rail-optimised / photonic rails\n";
-  out += fmt::format("  {:<6} {:>5}  {:>18}  {:>20}  {:>22}  {:>7} {:>7}\n", "gpu", "GPUs", "ports", "cost, $ M", "power, kW",
-                     "cost x", "power x");
+  std::string out =
+      "published cost and power (formulas of arXiv 2602.12521): fat tree / rail-optimised / photonic rails\n";
+  out += fmt::format("  {:<6} {:>5}  {:>18}  {:>20}  {:>22}  {:>7} {:>7}\n", "gpu", "GPUs", "ports", "cost, $ M",
+                     "power, kW", "cost x", "power x");
   for (const PublishedRow& row : rows) {
     out += fmt::format("  {:<6} {:>5}  {:>18}  {:>20}  {:>22}  {:>7.2f} {:>7.2f}\n", row.gpu, row.gpus,
                        fmt::format("{} / {} / {}", row.fat_tree_ports, row.rail_ports, row.ocs_ports),

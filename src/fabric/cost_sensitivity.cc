@@ -1,7 +1,7 @@
 // How the ratios move: one assumption at a time, all together by Monte Carlo, and from the published to the real.
 //
-// Monte Carlo: every assumption is drawn from the triangular distribution over its low, base, high by inverse transform,
-// each from its own random stream, so that a new assumption changes no other draw. Fabrics that share a part share the
+// Monte Carlo: every assumption is drawn from the triangular distribution over its low, base, high by inverse
+// transform, each from its own random stream, so that a new assumption changes no other draw. Fabrics that share a part share the
 // draw. Options of the design are not drawn: they are choices, not uncertainties.
 #include <fmt/format.h>
 
@@ -62,25 +62,30 @@ struct Option {
 };
 
 std::vector<Option> real_options() {
-  const auto flip = [](bool CostInput::*member, bool to) {
+  const auto flip = [](bool CostInput::* member, bool to) {
     return [member, to](CostInput& input) {
       if (input.*member == to) return false;
       input.*member = to;
       return true;
     };
   };
-  const auto raise = [](double CostInput::*member, double to) {
+  const auto raise = [](double CostInput::* member, double to) {
     return [member, to](CostInput& input) {
       if (input.*member >= to) return false;
       input.*member = to;
       return true;
     };
   };
-  return {{"option:oversubscription", "oversubscription at the leaves", "as asked", "2:1", raise(&CostInput::oversubscription, 2)},
-          {"option:own_boxes", "boxes shared by rails", "shared", "own boxes for every rail", flip(&CostInput::share_boxes, false)},
-          {"option:single_port_modules", "modules at GPUs", "twin-port allowed", "single-port only", flip(&CostInput::twin_modules, false)},
-          {"option:parallel_fibre", "fibre of photonic modules", "duplex", "parallel, every pair through the OCS", flip(&CostInput::parallel_through_ocs, true)},
-          {"option:circulators", "circulators (not priced)", "none", "both directions on one fibre", flip(&CostInput::circulators, true)},
+  return {{"option:oversubscription", "oversubscription at the leaves", "as asked", "2:1",
+           raise(&CostInput::oversubscription, 2)},
+          {"option:own_boxes", "boxes shared by rails", "shared", "own boxes for every rail",
+           flip(&CostInput::share_boxes, false)},
+          {"option:single_port_modules", "modules at GPUs", "twin-port allowed", "single-port only",
+           flip(&CostInput::twin_modules, false)},
+          {"option:parallel_fibre", "fibre of photonic modules", "duplex", "parallel, every pair through the OCS",
+           flip(&CostInput::parallel_through_ocs, true)},
+          {"option:circulators", "circulators (not priced)", "none", "both directions on one fibre",
+           flip(&CostInput::circulators, true)},
           {"option:adapters", "network adapters", "not counted", "counted", flip(&CostInput::include_nics, true)},
           {"option:no_fibre", "fibre", "counted", "not counted", flip(&CostInput::include_fibre, false)},
           {"option:spare_ocs_ports", "spare OCS ports", "as asked", "10 %", raise(&CostInput::spare_ocs_ports, 0.10)},
@@ -88,12 +93,23 @@ std::vector<Option> real_options() {
 }
 
 std::vector<Option> published_options() {
-  return {{"option:two_ports", "modules and OCS ports per GPU", "one module, two fibres", "two modules: a ring of more than two",
-           [](CostInput& input) { input.published_ports = 2; return true; }},
-          {"option:parallel_fibre", "fibre of the modules", "one pair through the OCS", "four pairs: XDR4 is parallel fibre",
-           [](CostInput& input) { input.published_fibre_pairs = 4; return true; }},
+  return {{"option:two_ports", "modules and OCS ports per GPU", "one module, two fibres",
+           "two modules: a ring of more than two",
+           [](CostInput& input) {
+             input.published_ports = 2;
+             return true;
+           }},
+          {"option:parallel_fibre", "fibre of the modules", "one pair through the OCS",
+           "four pairs: XDR4 is parallel fibre",
+           [](CostInput& input) {
+             input.published_fibre_pairs = 4;
+             return true;
+           }},
           {"option:switch_side_optics", "modules at the switches", "as in the script", "the other way round",
-           [](CostInput& input) { input.published_flip_optics = !input.published_flip_optics; return true; }}};
+           [](CostInput& input) {
+             input.published_flip_optics = !input.published_flip_optics;
+             return true;
+           }}};
 }
 
 const CostRatio* find_ratio(const std::vector<CostRatio>& ratios, const CostRatio& like) {
@@ -114,8 +130,8 @@ void add_option_rows(CostReport& report, const catalog::Catalog& catalog, const 
     const CostRatio& base = report.ratios[i];
     const CostRatio* moved = find_ratio(ratios, base);
     if (moved == nullptr) continue;  // cannot be built that way
-    report.tornado.push_back({i, option.key, option.title, option.now, option.then, base.cost, moved->cost, base.power,
-                              moved->power});
+    report.tornado.push_back(
+        {i, option.key, option.title, option.now, option.then, base.cost, moved->cost, base.power, moved->power});
   }
 }
 
@@ -130,7 +146,8 @@ void add_value_rows(CostReport& report, AssumptionId id, const std::vector<Ratio
     const auto [fabric, photonic] = pairs[i];
     if (!uses(report.bills[fabric], id) && !uses(report.bills[photonic], id)) continue;
     report.tornado.push_back({i, assumption.key, assumption.title, value_text(assumption, assumption.range.low),
-                              value_text(assumption, assumption.range.high), low[fabric].dollars / low[photonic].dollars,
+                              value_text(assumption, assumption.range.high),
+                              low[fabric].dollars / low[photonic].dollars,
                               high[fabric].dollars / high[photonic].dollars, low[fabric].watts / low[photonic].watts,
                               high[fabric].watts / high[photonic].watts});
   }
@@ -174,7 +191,7 @@ void add_monte_carlo(CostReport& report, const std::vector<RatioPair>& pairs) {
   }
 }
 
-// ---- from published to real ------------------------------------------------------------------------------------------
+// ---- from published to real ------------------------------------------------------------------------------------
 
 struct WalkPrices {
   double module_price, module_watts, port_price, port_watts, ocs_price, ocs_watts;
@@ -184,8 +201,8 @@ WalkPrices walk_prices(const Bills& published) {
   const std::vector<double> values = published.assumptions.base_values();
   const BillOfMaterials& rail = published.all[1];
   const BillOfMaterials& photonic = published.all[2];
-  return {values[*rail.lines[1].price],     values[*rail.lines[1].watts],     values[*rail.lines[0].price],
-          values[*rail.lines[0].watts],     values[*photonic.lines[0].price], values[*photonic.lines[0].watts]};
+  return {values[*rail.lines[1].price], values[*rail.lines[1].watts],     values[*rail.lines[0].price],
+          values[*rail.lines[0].watts], values[*photonic.lines[0].price], values[*photonic.lines[0].watts]};
 }
 
 Totals electrical_total(const WalkPrices& prices, std::int64_t ports, std::int64_t modules) {
@@ -215,15 +232,16 @@ Result<std::int64_t> whole_ocs_ports(const CostInput& input, const catalog::Cata
     if (count && (best == 0 || count->duplex_ports < best)) best = count->duplex_ports;
   }
   if (best > 0) return best;
-  return fail(ErrorCode::infeasible, fmt::format("a rail of {} servers fits no optical switch for sale",
-                                                 input.gpus / input.domain));
+  return fail(ErrorCode::infeasible,
+              fmt::format("a rail of {} servers fits no optical switch for sale", input.gpus / input.domain));
 }
 
 Result<WalkStep> real_step(std::string title, const CostInput& input, const catalog::Catalog& catalog,
                            std::string_view fabric, std::string_view photonic) {
   PR_ASSIGN(const Bills bills, make_bills(input, catalog));
   for (const CostRatio& ratio : ratios_of(bills, bills.assumptions.base_values())) {
-    if (ratio.fabric == fabric && ratio.photonic == photonic) return WalkStep{std::move(title), ratio.cost, ratio.power};
+    if (ratio.fabric == fabric && ratio.photonic == photonic)
+      return WalkStep{std::move(title), ratio.cost, ratio.power};
   }
   return fail(ErrorCode::infeasible, fmt::format("{} or {} cannot be built", fabric, photonic));
 }
@@ -268,8 +286,12 @@ std::vector<CostRatio> ratios_of(const Bills& bills, std::span<const double> val
   const std::vector<Totals> totals = totals_of(bills.all, values);
   std::vector<CostRatio> ratios;
   for (const auto [fabric, photonic] : pairs_of(bills.all)) {
-    ratios.push_back({bills.all[fabric].key, bills.all[photonic].key, totals[fabric].dollars / totals[photonic].dollars,
-                      totals[fabric].watts / totals[photonic].watts, {}, {}});
+    ratios.push_back({bills.all[fabric].key,
+                      bills.all[photonic].key,
+                      totals[fabric].dollars / totals[photonic].dollars,
+                      totals[fabric].watts / totals[photonic].watts,
+                      {},
+                      {}});
   }
   return ratios;
 }
@@ -280,7 +302,8 @@ Status add_sensitivity(CostReport& report, const catalog::Catalog& catalog) {
     add_value_rows(report, static_cast<AssumptionId>(id), pairs);
   }
   const bool published = report.input.mode == model::CostMode::as_published;
-  for (const Option& option : published ? published_options() : real_options()) add_option_rows(report, catalog, option);
+  for (const Option& option : published ? published_options() : real_options())
+    add_option_rows(report, catalog, option);
   std::sort(report.tornado.begin(), report.tornado.end(), [](const TornadoRow& a, const TornadoRow& b) {
     return std::tuple(a.ratio, -swing(a), a.key) < std::tuple(b.ratio, -swing(b), b.key);
   });

@@ -82,13 +82,17 @@ TEST(CostPublished, EveryCellToItsLastDigit) {
     EXPECT_EQ(row.gpus, cell.gpus);
     EXPECT_EQ(fmt::format("{}/{}/{}", row.fat_tree_ports, row.rail_ports, row.ocs_ports), cell.ports);
     EXPECT_EQ(fmt::format("{:.2f}/{:.2f}/{:.2f}", row.fat_tree.dollars / 1e6, row.rail.dollars / 1e6,
-                          row.photonic.dollars / 1e6), cell.cost);
+                          row.photonic.dollars / 1e6),
+              cell.cost);
     EXPECT_EQ(fmt::format("{:.1f}/{:.1f}/{:.{}f}", row.fat_tree.watts / 1e3, row.rail.watts / 1e3,
-                          row.photonic.watts / 1e3, cell.watts_digits), cell.watts);
+                          row.photonic.watts / 1e3, cell.watts_digits),
+              cell.watts);
     EXPECT_EQ(fmt::format("{:.2f}", row.cost_ratio), cell.cost_ratio);
-    EXPECT_EQ(fmt::format("{:.{}f}", row.power_ratio, std::string_view(cell.power_ratio).find('.') + 3 ==
-                                                              std::string_view(cell.power_ratio).size() ? 2 : 1),
-              cell.power_ratio);
+    EXPECT_EQ(
+        fmt::format(
+            "{:.{}f}", row.power_ratio,
+            std::string_view(cell.power_ratio).find('.') + 3 == std::string_view(cell.power_ratio).size() ? 2 : 1),
+        cell.power_ratio);
   }
 }
 
@@ -177,10 +181,10 @@ TEST(CostReal, OcsRowsByHand) {
   // 64 servers, two ports, spare 10 %: rows of 71; 192 holds two of them; 8 rails x 2 rows in 8 boxes.
   EXPECT_EQ(count_ocs(8, 64, 2, {192, 1, 0.10, true, false})->boxes, 8);
   EXPECT_EQ(count_ocs(8, 64, 2, {192, 1, 0, true, false})->boxes, 6);
-  EXPECT_EQ(count_ocs(8, 64, 2, {192, 1, 0, false, false})->boxes, 8);   // no rails share a box
-  EXPECT_EQ(count_ocs(8, 64, 2, {192, 4, 0, true, false})->boxes, 22);   // 64 rows, 3 per box
-  EXPECT_EQ(count_ocs(8, 64, 2, {192, 1, 0, true, true})->boxes, 3);     // circulators: one row per rail
-  EXPECT_EQ(count_ocs(8, 64, 1, {192, 1, 0, true, true})->boxes, 3);     // of one port they save nothing
+  EXPECT_EQ(count_ocs(8, 64, 2, {192, 1, 0, false, false})->boxes, 8);  // no rails share a box
+  EXPECT_EQ(count_ocs(8, 64, 2, {192, 4, 0, true, false})->boxes, 22);  // 64 rows, 3 per box
+  EXPECT_EQ(count_ocs(8, 64, 2, {192, 1, 0, true, true})->boxes, 3);    // circulators: one row per rail
+  EXPECT_EQ(count_ocs(8, 64, 1, {192, 1, 0, true, true})->boxes, 3);    // of one port they save nothing
   const Result<OcsCount> small = count_ocs(8, 193, 2, {192, 1, 0, true, false});
   ASSERT_FALSE(small.has_value());
   EXPECT_EQ(small.error().code, ErrorCode::infeasible);
@@ -191,7 +195,8 @@ TEST(CostReal, ARailThatFitsNoSwitchIsReportedNotPriced) {
   const BillOfMaterials* photonic = report.bill("photonic_two_full");
   ASSERT_NE(photonic, nullptr);
   EXPECT_TRUE(photonic->lines.empty());
-  EXPECT_NE(photonic->shortfall.find("a rail of 1000 servers fits no optical switch"), std::string::npos) << photonic->shortfall;
+  EXPECT_NE(photonic->shortfall.find("a rail of 1000 servers fits no optical switch"), std::string::npos)
+      << photonic->shortfall;
   for (const CostRatio& ratio : report.ratios) EXPECT_NE(ratio.photonic, "photonic_two_full");
   EXPECT_NE(render_text(report, parts()).find("cannot be built"), std::string::npos);
 }
@@ -244,6 +249,10 @@ TEST(CostReal, AModuleWhoseLightGetsThroughIsPreferred) {
   input.ocs = "polatis-6000n";
   const Bills bills = *make_bills(input, parts());
   EXPECT_EQ(bill_of(bills, "photonic_scenario").lines[1].part, "100g-fr1");
+  input.ocs.clear();
+  const Bills automatic = *make_bills(input, parts());  // not the one whose loss nobody knows
+  EXPECT_NE(bill_of(automatic, "photonic_scenario").lines[0].part, "ipronics-one-32");
+  EXPECT_NE(bill_of(automatic, "photonic_scenario").notes[0].find(": fits"), std::string::npos);
   input.ocs = "lumentum-r300";
   const Bills less_loss = *make_bills(input, parts());
   EXPECT_EQ(bill_of(less_loss, "photonic_scenario").lines[1].part, "800g-2xdr4");
@@ -277,7 +286,8 @@ RC_GTEST_PROP(CostProperties, CountsEqualTheSimulatedFabric, ()) {
 RC_GTEST_PROP(CostProperties, EveryBoxHasPortsForItsLinks, ()) {
   const ClosRules rules{2 * *rc::gen::inRange<std::int64_t>(2, 80), *rc::gen::element(1.0, 1.5, 2.0, 4.0),
                         *rc::gen::arbitrary<bool>()};
-  const Result<ClosCount> count = count_clos(*rc::gen::inRange<std::int64_t>(1, 80), *rc::gen::inRange<std::int64_t>(1, 600), rules);
+  const Result<ClosCount> count =
+      count_clos(*rc::gen::inRange<std::int64_t>(1, 80), *rc::gen::inRange<std::int64_t>(1, 600), rules);
   if (!count) return;
   RC_ASSERT(count->ports_used() <= count->boxes() * rules.radix);
   RC_ASSERT(count->leaves == 1 || count->leaves * rules.radix > count->host_links);
@@ -359,7 +369,8 @@ TEST(CostSensitivity, FibreMovesNoDrawOfPower) {
   }
 }
 
-// Distribution function at x: (x-a)^2 / ((b-a)(m-a)) below the mode m, 1 - (b-x)^2 / ((b-a)(b-m)) above; mean (a+m+b)/3.
+// Distribution function at x: (x-a)^2 / ((b-a)(m-a)) below the mode m, 1 - (b-x)^2 / ((b-a)(b-m)) above it;
+// mean (a+m+b)/3.
 TEST(CostSensitivity, TriangularDrawsFollowTheirDistribution) {
   const catalog::Range range{230, 520, 1040};
   double sum = 0;
