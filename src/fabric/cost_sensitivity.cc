@@ -1,8 +1,8 @@
 // How the ratios move: one assumption at a time, all together by Monte Carlo, and from the published to the real.
 //
 // Monte Carlo: every assumption is drawn from the triangular distribution over its low, base, high by inverse
-// transform, each from its own random stream, so that a new assumption changes no other draw. Fabrics that share a part share the
-// draw. Options of the design are not drawn: they are choices, not uncertainties.
+// transform, each from its own random stream, so that a new assumption changes no other draw. Fabrics that share a
+// part share the draw. Options of the design are not drawn: they are choices, not uncertainties.
 #include <fmt/format.h>
 
 #include <algorithm>
