@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/units_text.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/scenario_input.h"
@@ -46,6 +47,8 @@ Result<Question> question_of(const CostCommandOptions& options) {
     if (!options.gpu.empty()) PR_TRY(use_gpu(question.input, options.gpu, question.catalog));
   }
   if (options.gpus > 0) question.input.gpus = options.gpus;
+  if (options.domain > 0) question.input.domain = options.domain;
+  if (!options.rate.empty()) { PR_ASSIGN(question.input.nic_rate, parse_rate(options.rate)); }
   if (!options.mode.empty()) {
     question.input.mode = options.mode == "real" ? model::CostMode::real : model::CostMode::as_published;
   }

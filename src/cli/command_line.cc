@@ -22,6 +22,8 @@ Exit status: 0 done, 1 defect of the program, 2 command line, 3 scenario or inpu
 `photonrail COMMAND --help` tells more about a command.)";
 
 const std::map<std::string, Format> kFormats = {{"text", Format::text}, {"json", Format::json}, {"csv", Format::csv}};
+const std::map<std::string, Physics> kPhysics = {
+    {"published", Physics::published}, {"own", Physics::own}, {"reasons", Physics::reasons}};
 constexpr unsigned kMostThreads = 1024;
 
 void add_format(CLI::App& app, Format& format) {
@@ -58,7 +60,9 @@ class Commands {
 
   void add_all() {
     add_simulate();
+    add_windows();
     add_cost();
+    add_reproduce();
     add_explain();
     add_show();
     add_schema();
@@ -93,6 +97,38 @@ class Commands {
     c.add_flag("--quiet", simulate_.quiet, "No progress on standard error");
   }
 
+  void add_windows() {
+    CLI::App& c =
+        command("windows",
+                "Phases of traffic per rail and the windows between them: quantiles, by transition and by the "
+                "traffic that follows; which windows hide a switch",
+                "Examples:\n"
+                "  photonrail windows examples/llama-80b-h200-128.toml\n"
+                "  photonrail windows my.toml --case provisioned@10ms --switching-time '25 ms'\n"
+                "  photonrail windows traces.tar.xz --domain 8 --gpu H200",
+                windows_);
+    add_source(c, windows_.source, "SCENARIO|TRACE", "Scenario file, or a directory or archive of Chakra traces", true);
+    c.add_option("--case", windows_.on, "Case whose run is looked at (default: the baseline)")
+        ->option_text("NAME[@TIME]");
+    c.add_option("--switching-time", windows_.switching_time, "Switching time to hide (default: of the scenario's OCS)")
+        ->option_text("TIME");
+    c.add_option("--domain", windows_.domain, "Traces: GPUs in one scale-up domain (default: 8)")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
+        ->option_text("N");
+    c.add_option("--gpu", windows_.gpu, "Traces: GPU of the catalog (default: H200)")->option_text("NAME");
+    c.add_option(
+         "--gpu-price", windows_.gpu_price,
+         "Price of a GPU with its share of the server, for the time at which rails stop paying (default: energy "
+         "alone decides)")
+        ->option_text("MONEY");
+    c.add_option("--years", windows_.years, "Years that purchases are spread over (default: 5)")
+        ->check(CLI::Range(0.1, 100.0))
+        ->option_text("N");
+    c.add_option("--electricity", windows_.electricity, "Price of a kWh (default: 0.10 USD)")->option_text("MONEY");
+    add_format(c, windows_.format);
+    add_threads(c, windows_.threads);
+  }
+
   void add_cost() {
     CLI::App& c =
         command("cost",
@@ -100,7 +136,7 @@ class Commands {
                 "and what moves the ratios",
                 "Examples:\n"
                 "  photonrail cost examples/llama-80b-h200-128.toml\n"
-                "  photonrail cost --gpus 2048 --gpu GB200\n"
+                "  photonrail cost --gpus 2048 --gpu GB200 --domain 32 --rate '800 Gb/s'\n"
                 "  photonrail cost --gpus 2048 --gpu H200 --mode as_published\n"
                 "  photonrail cost --mode as_published          the paper's table of sizes and GPUs\n"
                 "as_published uses the formulas of the Opus paper, real counts whole boxes, ports and fibres.",
@@ -110,6 +146,11 @@ class Commands {
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 22))
         ->option_text("N");
     c.add_option("--gpu", cost_.gpu, "GPU of the catalog (default: H200)")->option_text("NAME");
+    c.add_option("--domain", cost_.domain, "GPUs in one scale-up domain (default: the scenario's, or the GPU's own)")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16))
+        ->option_text("N");
+    c.add_option("--rate", cost_.rate, "Network rate per GPU and direction (default: the scenario's, or the GPU's own)")
+        ->option_text("RATE");
     c.add_option("--mode", cost_.mode, "as_published or real (default: the scenario's, or real)")
         ->check(CLI::IsMember({"as_published", "real"}))
         ->option_text("MODE");
@@ -117,6 +158,33 @@ class Commands {
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
         ->option_text("N");
     add_format(c, cost_.format);
+  }
+
+  void add_reproduce() {
+    CLI::App& c = command("reproduce", "Our numbers beside a paper's, by its published rules and workloads",
+                          "Examples:\n"
+                          "  photonrail reproduce opus --data ../shared/data/opus\n"
+                          "  photonrail reproduce opus --data DIR --format json > rows.json",
+                          reproduce_);
+    c.add_option("PAPER", reproduce_.paper, "Paper: opus")
+        ->required()
+        ->check(CLI::IsMember({"opus"}))
+        ->option_text(" ");
+    c.add_option("--data", reproduce_.data, "Folder with targets.csv, traces/ and configs/")
+        ->required()
+        ->option_text("DIR");
+    c.add_option("--only", reproduce_.only, "Only rows whose id contains this text; may be repeated")
+        ->option_text("TEXT")
+        ->expected(1)
+        ->take_all();
+    c.add_option("--physics", reproduce_.physics,
+                 "What to show beside the published rules: published (nothing), own (the same run by Photonrail's own "
+                 "physics), reasons (also what each reason for the difference is worth) (default: own)")
+        ->transform(CLI::CheckedTransformer(kPhysics))
+        ->option_text("published|own|reasons");
+    add_format(c, reproduce_.format);
+    c.add_option("--out", reproduce_.out, "Directory for the table in every format")->option_text("DIR");
+    add_threads(c, reproduce_.threads);
   }
 
   void add_explain() {
@@ -172,11 +240,13 @@ class Commands {
   CLI::App& app_;
   std::optional<Command>& chosen_;
   SimulateOptions simulate_;
+  WindowsOptions windows_;
   CostCommandOptions cost_;
   CatalogOptions catalog_;
   SchemaOptions schema_;
   ShowOptions show_;
   ExplainOptions explain_;
+  ReproduceOptions reproduce_;
   VersionOptions version_;
 };
 

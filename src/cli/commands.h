@@ -8,11 +8,13 @@
 namespace photonrail::cli {
 
 Status run(const SimulateOptions& options);
+Status run(const WindowsOptions& options);
 Status run(const CostCommandOptions& options);
 Status run(const CatalogOptions& options);
 Status run(const SchemaOptions& options);
 Status run(const ShowOptions& options);
 Status run(const ExplainOptions& options);
+Status run(const ReproduceOptions& options);
 Status run(const VersionOptions& options);
 
 }  // namespace photonrail::cli

@@ -27,11 +27,14 @@ struct SimulateOptions {
 };
 
 struct WindowsOptions {
-  ScenarioSource source;       // or a trace directory or archive in `source.file`
-  std::string on;              // case whose run is looked at; "": the baseline
-  std::string switching_time;  // "": that of the scenario's switch
-  std::int64_t domain = 8;     // traces: GPUs in one scale-up domain
-  std::string gpu = "H200";    // traces: catalog name
+  ScenarioSource source;                 // or a trace directory or archive in `source.file`
+  std::string on;                        // case whose run is looked at; "": the baseline
+  std::string switching_time;            // "": that of the scenario's switch
+  std::int64_t domain = 8;               // traces: GPUs in one scale-up domain
+  std::string gpu = "H200";              // traces: catalog name
+  std::string gpu_price;                 // money, with its share of the server; "": energy alone decides what pays
+  double years = 5;                      // that a purchase is spread over
+  std::string electricity = "0.10 USD";  // per kWh
   Format format = Format::text;
   unsigned threads = 0;
 };
@@ -40,6 +43,8 @@ struct CostCommandOptions {
   ScenarioSource source;          // `file` may be "": then from the fields below
   std::int64_t gpus = 0;          // 0: the scenario's
   std::string gpu;                // "": the scenario's, or H200
+  std::int64_t domain = 0;        // GPUs in one scale-up domain; 0: the scenario's, or the GPU's own
+  std::string rate;               // per GPU and direction; "": the scenario's, or the GPU's own
   std::string mode;               // "", "as_published", "real"
   std::int64_t samples = 10'000;  // Monte Carlo; 0: none
   Format format = Format::text;
@@ -66,10 +71,15 @@ struct ExplainOptions {
   unsigned threads = 0;
 };
 
+// What is shown beside the published rules: nothing, the same run by Photonrail's own physics, or also every reason for
+// the difference.
+enum class Physics : std::uint8_t { published, own, reasons };
+
 struct ReproduceOptions {
   std::string paper;              // "opus"
   std::string data;               // folder
-  std::vector<std::string> only;  // ids of rows; empty: all
+  std::vector<std::string> only;  // parts of ids of rows; empty: all
+  Physics physics = Physics::own;
   Format format = Format::text;
   std::string out;
   unsigned threads = 0;
@@ -77,7 +87,7 @@ struct ReproduceOptions {
 
 struct VersionOptions {};
 
-using Command = std::variant<SimulateOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
-                             ExplainOptions, VersionOptions>;
+using Command = std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions,
+                             ShowOptions, ExplainOptions, ReproduceOptions, VersionOptions>;
 
 }  // namespace photonrail::cli

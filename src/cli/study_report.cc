@@ -6,6 +6,7 @@
 
 #include "base/units_text.h"
 #include "cli/network_costs.h"
+#include "cli/window_stats.h"
 #include "model/scenario_describe.h"
 #include "report/progress.h"
 #include "report/simulate_report.h"
@@ -92,19 +93,17 @@ report::CaseOutcome outcome_of(study::CaseRun&& run, const std::string& photonic
   const bool photonic = run.spec.policy.has_value();
   report::CaseOutcome outcome{run.spec.name,      photonic, run.spec.switching_time,
                               std::move(run.run), {},       photonic ? photonic_network : run.spec.name};
+  if (outcome.run) outcome.windows = window_stats(*outcome.run, outcome.switching_time);
   return outcome;
-}
-
-std::string progress_text(const std::vector<study::Case>& cases, std::size_t done) {
-  return done < cases.size() ? "simulating" : "done";
 }
 
 }  // namespace
 
 Result<SimulatedReport> simulate(const ScenarioInput& input, unsigned threads, bool show_progress) {
-  report::Progress reading(0, show_progress);
-  PR_ASSIGN(const study::Study study, study::make_study(input.loaded.scenario, input.catalog,
-                                                        [&](std::size_t) { reading.advance("reading traces"); }));
+  report::Progress progress(show_progress);
+  PR_ASSIGN(const study::Study study, study::make_study(input.loaded.scenario, input.catalog, [&](std::size_t files) {
+              progress.show(files, 0, "reading traces");
+            }));
   const std::vector<study::Case> cases = study::cases_of(study.scenario);
   if (cases.empty()) {
     return fail(ErrorCode::invalid_input,
@@ -114,9 +113,8 @@ Result<SimulatedReport> simulate(const ScenarioInput& input, unsigned threads, b
   report::SimulateInputs in = inputs_of(input, study);
   PR_ASSIGN(NetworkCosts costs, network_costs(study.scenario, input.catalog));
   in.networks = std::move(costs.all);
-  report::Progress progress(cases.size(), show_progress);
   auto runs = study::run_cases(study, input.catalog, cases, threads,
-                               [&](std::size_t done) { progress.advance(progress_text(cases, done)); });
+                               [&](std::size_t done) { progress.show(done, cases.size(), "simulating"); });
   SimulatedReport result;
   for (study::CaseRun& run : runs) {
     if (!run.run) result.failures.push_back(run.run.error());

@@ -44,9 +44,9 @@ const char* mode_name(const Target& target) {
 
 std::string name_of(const Target& target) {
   const PublishedConfig& c = target.config;
-  std::string name = fmt::format("{} ({}), {} NPUs, dp {} pp {} tp {}, {:g} GB/s out, {:g} GB/s up, {}", target.workload,
-                                 target.model, c.dp * c.pp * c.tp, c.dp, c.pp, c.tp, c.scale_out_GBps, c.scale_up_GBps,
-                                 mode_name(target));
+  std::string name =
+      fmt::format("{} ({}), {} NPUs, dp {} pp {} tp {}, {:g} GB/s out, {:g} GB/s up, {}", target.workload, target.model,
+                  c.dp * c.pp * c.tp, c.dp, c.pp, c.tp, c.scale_out_GBps, c.scale_up_GBps, mode_name(target));
   if (c.mode == Mode::on_demand || c.mode == Mode::provisioned) name += fmt::format(", {:g} ms", c.delay_ms);
   return name;
 }
@@ -75,8 +75,14 @@ class RowMaker {
 
   void add(const char* what, std::string quantity, const char* unit, std::optional<double> published, double ours,
            std::string source) {
-    ReproduceRow row{fmt::format("{}/{}", id_, what), name_,      std::move(quantity), unit, published, ours,
-                     std::nullopt,                    std::move(source)};
+    ReproduceRow row{fmt::format("{}/{}", id_, what),
+                     name_,
+                     std::move(quantity),
+                     unit,
+                     published,
+                     ours,
+                     std::nullopt,
+                     std::move(source)};
     model::set_relative_error(row);
     rows_.push_back(std::move(row));
   }
@@ -222,9 +228,8 @@ struct Outcome {
 };
 
 bool is_wanted(const std::string& id, const std::vector<std::string>& only) {
-  return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& text) {
-           return id.find(text) != std::string::npos;
-         });
+  return only.empty() || std::any_of(only.begin(), only.end(),
+                                     [&](const std::string& text) { return id.find(text) != std::string::npos; });
 }
 
 // Ids of all targets; a second target with the same description gets its line added.

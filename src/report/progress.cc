@@ -14,14 +14,15 @@ constexpr std::string_view kClearLine = "\r\x1b[K";
 }  // namespace
 
 Progress::~Progress() {
-  if (enabled_ && done_ > 0) fmt::print(stderr, "{}", kClearLine);
+  if (shown_) fmt::print(stderr, "{}", kClearLine);
 }
 
-void Progress::advance(std::string_view what) {
+void Progress::show(std::size_t done, std::size_t total, std::string_view what) {
   if (!enabled_) return;
   const std::lock_guard lock(mutex_);
-  ++done_;
-  fmt::print(stderr, "{}[{}/{}] {}", kClearLine, done_, total_, what);
+  shown_ = true;
+  const std::string of = total > 0 ? fmt::format("/{}", total) : "";
+  fmt::print(stderr, "{}[{}{}] {}", kClearLine, done, of, what);
   std::fflush(stderr);
 }
 

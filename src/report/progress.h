@@ -1,5 +1,5 @@
 // One line on standard error that tells how far a long command is; nothing where that is not a terminal.
-// advance() may be called from any thread.
+// show() may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@ namespace photonrail::report {
 
 class Progress {
  public:
-  Progress(std::size_t total, bool enabled) : total_(total), enabled_(enabled) {}
+  explicit Progress(bool enabled) : enabled_(enabled) {}
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void advance(std::string_view what);
+  // "[3/43] what"; without a total "[3] what".
+  void show(std::size_t done, std::size_t total, std::string_view what);
 
  private:
-  std::size_t total_;
   bool enabled_;
-  std::size_t done_ = 0;
+  bool shown_ = false;
   std::mutex mutex_;
 };
 

@@ -138,8 +138,13 @@ void add_windows(std::vector<Measured>& all) {
   count("windows", "windows between phases, all rails", rule, &WindowStats::count);
   count("windows_negative", "negative windows",
         "windows below zero: the next phase was asked for before the last ended", &WindowStats::negative);
-  count("windows_short", "windows shorter than the switching time",
-        "windows below the case's switching time, negative ones included", &WindowStats::shorter);
+  all.push_back({measured("windows_short", "windows shorter than the switching time", "count",
+                          "windows below the case's switching time, negative ones included"),
+                 [](const Seen& s) -> Value {
+                   if (!s.outcome.windows || !s.outcome.windows->shorter) return std::nullopt;
+                   return static_cast<double>(*s.outcome.windows->shorter);
+                 }});
+  all.back().metric.source = eq;
   const auto quantile = [&](std::string id, std::string label, Time WindowStats::* field) {
     all.push_back({measured(std::move(id), std::move(label), "s", rule + "; quantile by linear interpolation"),
                    [field](const Seen& s) { return window_time(s, field); }});

@@ -27,7 +27,7 @@ namespace photonrail::report {
 struct WindowStats {
   std::int64_t count = 0;
   std::int64_t negative = 0;
-  std::int64_t shorter = 0;  // than the switching time of the case, negative ones included
+  std::optional<std::int64_t> shorter;  // than the switching time of the case, negative ones included
   Time p5, p25, p50, p75, p95;
 };
 

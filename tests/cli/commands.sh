@@ -20,6 +20,7 @@ for command in simulate windows cost catalog schema show explain reproduce versi
 done
 
 accepted schema
+# shellcheck disable=SC2016  # a key of JSON Schema, no variable
 holds "$work/out" '"$schema"' '"port_rate"'
 accepted schema --format markdown
 holds "$work/out" 'port_rate'
@@ -48,9 +49,35 @@ accepted windows "$example" --case on_demand --switching-time '25 ms'
 accepted explain "$example" mfu
 holds "$work/out" 'model_flops / (iteration_time * gpus * gpu_peak)' 'source:'
 
+# Bare traces, and windows of a run with switching.
+accepted windows "$root/examples/traces/two-stages" --domain 2
+holds "$work/out" 'pipeline -> data' 'data -> pipeline'
+accepted windows "$root/examples/imported-trace.toml" --case provisioned@25ms --format json
+refused 2 'provisioned@25ms' -- windows "$root/examples/imported-trace.toml" --case provisioned@26ms
+
+# The main example, and its windows by the formula: 1 + 2 + 2 + 2 for plain data parallelism on four stages.
+accepted windows "$root/examples/llama-80b-h200-128.toml"
+holds "$work/out" 'Windows of one rail in program order, by formula: 7' 'Rails stop paying at a switching time of'
+
 # The paper's headline: 4.27 times the cost, 23.86 times the power at 2,048 H200.
 accepted cost --gpus 2048 --gpu H200 --mode as_published
 holds "$work/out" '4.27' '23.86'
-accepted cost --gpus 2048 --gpu GB200 --mode as_published
+accepted cost --gpus 2048 --gpu GB200 --domain 32 --rate '800 Gb/s' --mode as_published
 holds "$work/out" '3.17' '15.44'
+accepted cost --mode as_published
+holds "$work/out" '4.27' '23.86' '3.17' '15.44'
+
+# Published step times, where the data lie beside the checkout.
+data=$root/../shared/data/opus
+if [[ -d $data ]]; then
+  accepted reproduce opus --data "$data" --only smoke
+  holds "$work/out" '16 of 16 published figures are met to the last digit'
+  accepted reproduce opus --data "$data" --only smoke/dp2pp2tp2/50-450GBps/ondemand/10ms --physics reasons --format json
+  holds "$work/out" '"relative_error": 0,' '"published": 62261639059,' '/own/' '"unit": "ns"'
+  accepted reproduce opus --data "$data" --only ondemand/10ms --only smoke --physics published --out "$work/rows"
+  for file in reproduce.txt reproduce.json reproduce.csv; do
+    [[ -s $work/rows/$file ]] || bad "$file is missing or empty"
+  done
+  refused 3 'no target' -- reproduce opus --data "$data" --only nothing
+fi
 finish

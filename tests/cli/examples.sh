@@ -23,7 +23,7 @@ accepted show "$example"
 names=$(sed -n 's/^\(fabrics\|policies\) = \[\([^]]*\)\].*/\2/p' "$work/out" | tr -d '"' | tr ',' ' ')
 [[ -n $names ]] || bad "show names no case"
 for name in $names; do
-  grep -q "^$name[@,]" "$work/results/report.csv" || bad "case $name is not in the report"
+  grep -q "^${name}[@,]" "$work/results/report.csv" || bad "case $name is not in the report"
 done
 
 # Every id that is listed can be explained.

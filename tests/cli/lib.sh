@@ -1,9 +1,11 @@
+# shellcheck shell=bash
 # Helpers of the command line tests; sourced. Sets: photonrail (the program), root (the checkout), work (an empty
 # folder that goes away at the end).
 set -euo pipefail
 export LC_ALL=C NO_COLOR=1
 
 photonrail=${1:?usage: $0 PHOTONRAIL ROOT [ARGUMENT...]}
+# shellcheck disable=SC2034  # used by the scripts that source this
 root=${2:?usage: $0 PHOTONRAIL ROOT [ARGUMENT...]}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
