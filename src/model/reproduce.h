@@ -7,14 +7,14 @@
 namespace photonrail::model {
 
 struct ReproduceRow {
-  std::string id;        // unique in its list, stable: "opus/fig12/.../last"
-  std::string case_name; // what was run, in words
-  std::string quantity;  // what is compared
-  std::string unit;      // of both numbers
+  std::string id;                   // unique in its list, stable: "opus/fig12/.../last"
+  std::string case_name;            // what was run, in words
+  std::string quantity;             // what is compared
+  std::string unit;                 // of both numbers
   std::optional<double> published;  // absent: no figure is published, ours stands alone
   double ours = 0;
   std::optional<double> relative_error;  // (ours - published) / published
-  std::string source;    // of the published figure
+  std::string source;                    // of the published figure
 };
 
 inline void set_relative_error(ReproduceRow& row) {

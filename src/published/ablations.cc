@@ -20,11 +20,12 @@ std::vector<Change> changes_for(const PublishedConfig& config, std::int64_t byte
   }
   changes.push_back({"link", "a link is free when its message has left, not two latencies later",
                      [](auto& c) { c.link_held_for_twice_latency = false; }});
-  changes.push_back({"gigabyte", "GB/s are 1e9 bytes per second, not 2^30", [](auto& c) { c.bytes_per_gigabyte = 1e9; }});
+  changes.push_back(
+      {"gigabyte", "GB/s are 1e9 bytes per second, not 2^30", [](auto& c) { c.bytes_per_gigabyte = 1e9; }});
   changes.push_back({"elements", fmt::format("an element is {} bytes, not 1", bytes_per_element),
                      [bytes_per_element](auto& c) { c.bytes_per_element = bytes_per_element; }});
-  changes.push_back({"operations", "a multiply-accumulate is 2 operations, not 1",
-                     [](auto& c) { c.operations_per_count = 2; }});
+  changes.push_back(
+      {"operations", "a multiply-accumulate is 2 operations, not 1", [](auto& c) { c.operations_per_count = 2; }});
   return changes;
 }
 

@@ -13,8 +13,8 @@
 namespace photonrail::published {
 
 struct Ablation {
-  std::string id;        // "wake", "link", "gigabyte", "elements", "operations"
-  std::string change;    // in words
+  std::string id;                // "wake", "link", "gigabyte", "elements", "operations"
+  std::string change;            // in words
   std::int64_t alone_ns = 0;     // step time with this change only
   std::int64_t together_ns = 0;  // with this and all changes before it
 };

@@ -9,9 +9,7 @@ namespace {
 
 constexpr auto kLater = [](const auto& x, const auto& y) { return x.time > y.time; };
 
-std::size_t cache_slot(Nanoseconds time) {
-  return (static_cast<std::uint64_t>(time) * 0x9e3779b97f4a7c15ULL) >> 58;
-}
+std::size_t cache_slot(Nanoseconds time) { return (static_cast<std::uint64_t>(time) * 0x9e3779b97f4a7c15ULL) >> 58; }
 
 }  // namespace
 

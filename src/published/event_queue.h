@@ -17,15 +17,15 @@ namespace photonrail::published {
 using Nanoseconds = std::int64_t;
 
 enum class EventKind : std::uint8_t {
-  npu_batch,      // a: rank; everything that the rank registered for this tick
-  ring_arrival,   // a: member that receives
-  peer_arrival,   // a: transfer
-  link_free,      // a: link
-  links_switched, // a: entry of the list of links that become free together after a change of topology
-  ring_receive,   // a: member; a receive that was posted after its message had come
-  peer_receive,   // a: transfer; the same between pipeline stages
-  ring_resume,    // a: member, b: epoch; the last message of a collective that was computed instead of stepped
-  wake,           // a: rank; tries its ready operations again
+  npu_batch,       // a: rank; everything that the rank registered for this tick
+  ring_arrival,    // a: member that receives
+  peer_arrival,    // a: transfer
+  link_free,       // a: link
+  links_switched,  // a: entry of the list of links that become free together after a change of topology
+  ring_receive,    // a: member; a receive that was posted after its message had come
+  peer_receive,    // a: transfer; the same between pipeline stages
+  ring_resume,     // a: member, b: epoch; the last message of a collective that was computed instead of stepped
+  wake,            // a: rank; tries its ready operations again
 };
 
 struct Event {
@@ -41,7 +41,7 @@ class EventQueue {
   bool empty() const { return heap_.empty(); }
   std::size_t size() const { return size_; }
   Nanoseconds next_time() const { return heap_.front().time; }  // needs !empty()
-  Event pop();  // needs !empty(); now() becomes the event's time
+  Event pop();                                                  // needs !empty(); now() becomes the event's time
   Nanoseconds now() const { return now_; }
   std::uint64_t popped() const { return popped_; }
 

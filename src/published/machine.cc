@@ -13,8 +13,8 @@ using workload::ChakraNode;
 using workload::ChakraTrace;
 using workload::ChakraType;
 
-constexpr std::uint32_t kMaxStages = 12;            // 2^stages topologies are looked at
-constexpr std::int64_t kMaxBytes = 1LL << 46;       // of one communication; keeps times far from overflow
+constexpr std::uint32_t kMaxStages = 12;       // 2^stages topologies are looked at
+constexpr std::int64_t kMaxBytes = 1LL << 46;  // of one communication; keeps times far from overflow
 constexpr double kMaxComputeNs = 1e15;
 
 struct NodeContext {
@@ -33,12 +33,14 @@ struct NodeContext {
 
 Result<Nanoseconds> compute_time(const NodeContext& context, const ChakraNode& node) {
   if (node.num_ops <= 0 || node.tensor_size <= 0) {
-    return context.refuse(node, "compute without num_ops and tensor_size above 0; the published simulator drops such a "
-                                "node and never starts what depends on it");
+    return context.refuse(node,
+                          "compute without num_ops and tensor_size above 0; the published simulator drops such a "
+                          "node and never starts what depends on it");
   }
   const double peak = context.config.peak_tflops * 1'000'000'000'000.0;
   const double memory = context.config.local_memory_GBps * 1'000'000'000.0;
-  const double operations = static_cast<double>(node.num_ops) * static_cast<double>(context.config.operations_per_count);
+  const double operations =
+      static_cast<double>(node.num_ops) * static_cast<double>(context.config.operations_per_count);
   const double bytes = static_cast<double>(node.tensor_size) * static_cast<double>(context.config.bytes_per_element);
   const double rate = std::min(memory * (operations / bytes), peak);
   const double nanoseconds = operations / rate * 1e9;
@@ -55,7 +57,8 @@ Result<CollectiveKind> collective_kind(const NodeContext& context, const ChakraN
     default: break;
   }
   return context.refuse(node, fmt::format("collective type {}; the published simulator runs all-reduce (0), all-gather "
-                                          "(2), all-to-all (6) and reduce-scatter (7)", node.comm_type));
+                                          "(2), all-to-all (6) and reduce-scatter (7)",
+                                          node.comm_type));
 }
 
 Result<ProgramNode> make_node(const NodeContext& context, const ChakraNode& node) {
@@ -157,7 +160,8 @@ Status check_config(const workload::TraceSet& traces, const PublishedConfig& con
   }
   const bool reconfigurable = config.mode == Mode::on_demand || config.mode == Mode::provisioned;
   if (reconfigurable && config.pp > kMaxStages) {
-    return bad(fmt::format("pp {}: the published rules keep 2^pp topologies; at most {} stages", config.pp, kMaxStages));
+    return bad(
+        fmt::format("pp {}: the published rules keep 2^pp topologies; at most {} stages", config.pp, kMaxStages));
   }
   const auto positive = [](double value) { return value > 0 && value < 1e9; };
   if (!positive(config.scale_out_GBps) || !positive(config.scale_up_GBps) || !positive(config.peak_tflops) ||
@@ -193,9 +197,11 @@ Result<LinkClass> ring_class(const Machine& machine, const MachineGroup& group) 
     const std::uint32_t to = machine.members[group.members[(i + 1) % group.members.size()]].rank;
     const LinkClass link = machine.layout.link_class(from, to);
     if (link == LinkClass::none) {
-      return fail(ErrorCode::invalid_input,
-                  fmt::format("group {}: ring neighbours {} and {} are joined in no topology; the rank layout is stage x "
-                              "(tp x dp) + tp index x dp + dp index", group.id, from, to));
+      return fail(
+          ErrorCode::invalid_input,
+          fmt::format("group {}: ring neighbours {} and {} are joined in no topology; the rank layout is stage x "
+                      "(tp x dp) + tp index x dp + dp index",
+                      group.id, from, to));
     }
     if (i == 0) kind = link;
     if (kind != link) return LinkClass::none;
@@ -235,7 +241,8 @@ class MachineBuilder {
         if (machine_.layout.link_class(rank, peer) == LinkClass::none) {
           return fail(ErrorCode::invalid_input,
                       fmt::format("{}: ranks {} and {} exchange messages but are joined in no topology (dp {}, pp {}, "
-                                  "tp {})", traces_.source, rank, peer, config_.dp, config_.pp, config_.tp));
+                                  "tp {})",
+                                  traces_.source, rank, peer, config_.dp, config_.pp, config_.tp));
         }
         bound.push_back(peer);
         continue;
@@ -293,7 +300,8 @@ Result<Machine> make_machine(const workload::TraceSet& traces, const PublishedCo
   return MachineBuilder(traces, config).build();
 }
 
-RingShape ring_shape(const ProgramNode& node, std::uint32_t members, std::uint32_t ranks, const PublishedConfig& config) {
+RingShape ring_shape(const ProgramNode& node, std::uint32_t members, std::uint32_t ranks,
+                     const PublishedConfig& config) {
   const bool gathers = node.collective == CollectiveKind::all_gather;
   std::int64_t size = node.size;
   std::int64_t chunk = size / config.splits;
@@ -307,7 +315,8 @@ RingShape ring_shape(const ProgramNode& node, std::uint32_t members, std::uint32
   shape.steps = members - 1;
   if (node.collective == CollectiveKind::all_reduce) shape.steps *= 2;
   if (node.collective == CollectiveKind::all_to_all) shape.steps = members * (members - 1) / 2;
-  const bool reduces = node.collective == CollectiveKind::all_reduce || node.collective == CollectiveKind::reduce_scatter;
+  const bool reduces =
+      node.collective == CollectiveKind::all_reduce || node.collective == CollectiveKind::reduce_scatter;
   shape.reductions = reduces ? members - 1 : 0;
   // One write and two reads of local memory, each rounded down to a nanosecond.
   shape.reduction = 3 * static_cast<Nanoseconds>(static_cast<double>(shape.message) / config.local_memory_GBps);

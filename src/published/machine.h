@@ -23,19 +23,19 @@ enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, all_to_all, r
 
 struct ProgramNode {
   std::uint64_t id = 0;
-  std::int64_t size = 0;        // communication: bytes
-  Nanoseconds duration = 0;     // compute
-  std::uint32_t slot = 0;       // communication
-  std::int32_t tag = 0;         // send, receive
+  std::int64_t size = 0;     // communication: bytes
+  Nanoseconds duration = 0;  // compute
+  std::uint32_t slot = 0;    // communication
+  std::int32_t tag = 0;      // send, receive
   std::uint32_t child_start = 0;
   std::uint32_t child_count = 0;
-  std::uint32_t needs = 0;      // distinct dependencies
+  std::uint32_t needs = 0;  // distinct dependencies
   NodeKind kind = NodeKind::compute;
   CollectiveKind collective = CollectiveKind::all_reduce;
 };
 
 struct Program {
-  std::vector<ProgramNode> nodes;      // ascending id, the order in which ready nodes are tried
+  std::vector<ProgramNode> nodes;  // ascending id, the order in which ready nodes are tried
   std::vector<std::uint32_t> children;
 };
 
@@ -66,6 +66,7 @@ struct Machine {
 
 Result<Machine> make_machine(const workload::TraceSet& traces, const PublishedConfig& config);
 
-RingShape ring_shape(const ProgramNode& node, std::uint32_t members, std::uint32_t ranks, const PublishedConfig& config);
+RingShape ring_shape(const ProgramNode& node, std::uint32_t members, std::uint32_t ranks,
+                     const PublishedConfig& config);
 
 }  // namespace photonrail::published

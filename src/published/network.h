@@ -67,7 +67,7 @@ struct MessageTiming {
 
 struct NetworkRules {
   double latency_ns = 936.25;
-  double change_ns = 0;                 // time to switch a link
+  double change_ns = 0;  // time to switch a link
   bool held_for_twice_latency = true;
 };
 
@@ -128,12 +128,12 @@ class Network {
   EventQueue& queue_;
   std::vector<Link> links_;
   std::vector<LinkId> by_position_;
-  std::vector<std::uint32_t> order_;     // per link: its index in by_position_
+  std::vector<std::uint32_t> order_;                                     // per link: its index in by_position_
   std::vector<std::vector<std::pair<std::uint32_t, LinkId>>> links_of_;  // per source rank
 
-  std::uint64_t all_links_ = 0;          // N(N-1)
+  std::uint64_t all_links_ = 0;  // N(N-1)
   std::uint64_t idle_pairs_ = 0;
-  std::uint64_t idle_from_ = 0;          // idle pairs with this index or a higher one are free
+  std::uint64_t idle_from_ = 0;  // idle pairs with this index or a higher one are free
   std::uint32_t topology_ = 0;
   bool draining_ = false;
   std::uint64_t drained_ = 0;

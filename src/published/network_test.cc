@@ -11,8 +11,8 @@
 namespace photonrail::published {
 namespace {
 
-constexpr Layout kLayout{2, 2, 2};                 // ranks 0..3 and 4..7, dp innermost
-constexpr LinkRates kRates{2.0, 1.0, 1.0};         // tensor, data, pipeline in bytes/ns
+constexpr Layout kLayout{2, 2, 2};          // ranks 0..3 and 4..7, dp innermost
+constexpr LinkRates kRates{2.0, 1.0, 1.0};  // tensor, data, pipeline in bytes/ns
 constexpr NetworkRules kRules{100.25, 1000, true};
 
 struct Arrival {
@@ -83,9 +83,9 @@ TEST(Network, AChangeOfAnIdleNetworkIsImmediateAndBlocksChangedLinks) {
   d.run(10);
   EXPECT_EQ(d.network.ask(3, 0), Network::Answer::accepted);
   EXPECT_EQ(d.applied, (std::vector<Arrival>{{10, 3}}));
-  d.send(0, 2, 500, 1);    // tensor: kept
-  d.send(0, 4, 500, 2);    // pipeline: came up
-  d.send(0, 1, 500, 3);    // data: went down
+  d.send(0, 2, 500, 1);  // tensor: kept
+  d.send(0, 4, 500, 2);  // pipeline: came up
+  d.send(0, 1, 500, 3);  // data: went down
   d.run_out();
   EXPECT_EQ(d.arrivals, (std::vector<Arrival>{{11 + 350, 1}, {1011 + 600, 2}}));
 }
@@ -108,7 +108,7 @@ TEST(Network, ALinkThatBecomesFreeTwiceCountsTwice) {
   d.run(10);
   d.send(0, 1, 5000, 1);  // free at 10 + 5000 + 200
   EXPECT_EQ(d.network.ask(3, 0), Network::Answer::accepted);
-  d.send(0, 2, 500, 2);   // free at 10 + 250 + 200
+  d.send(0, 2, 500, 2);  // free at 10 + 250 + 200
   d.run_out();
   EXPECT_EQ(d.applied, (std::vector<Arrival>{{460, 3}}));
 }

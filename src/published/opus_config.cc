@@ -21,13 +21,22 @@ struct SystemKey {
   std::string_view name;
   std::string_view only;  // "" means free
 };
-constexpr std::array<SystemKey, 16> kSystemKeys = {{
-    {"scheduling-policy", ""}, {"endpoint-delay", ""}, {"active-chunks-per-dimension", "1"},
-    {"preferred-dataset-splits", ""}, {"all-reduce-implementation", "[\"ring\"]"},
-    {"all-gather-implementation", "[\"ring\"]"}, {"reduce-scatter-implementation", "[\"ring\"]"},
-    {"all-to-all-implementation", "[\"ring\"]"}, {"collective-optimization", ""}, {"local-mem-bw", ""},
-    {"boost-mode", ""}, {"replay-only", "0"}, {"roofline-enabled", "1"}, {"peak-perf", ""}, {"trace-enabled", ""},
-    {"model-shared-bus", "0"}}};
+constexpr std::array<SystemKey, 16> kSystemKeys = {{{"scheduling-policy", ""},
+                                                    {"endpoint-delay", ""},
+                                                    {"active-chunks-per-dimension", "1"},
+                                                    {"preferred-dataset-splits", ""},
+                                                    {"all-reduce-implementation", "[\"ring\"]"},
+                                                    {"all-gather-implementation", "[\"ring\"]"},
+                                                    {"reduce-scatter-implementation", "[\"ring\"]"},
+                                                    {"all-to-all-implementation", "[\"ring\"]"},
+                                                    {"collective-optimization", ""},
+                                                    {"local-mem-bw", ""},
+                                                    {"boost-mode", ""},
+                                                    {"replay-only", "0"},
+                                                    {"roofline-enabled", "1"},
+                                                    {"peak-perf", ""},
+                                                    {"trace-enabled", ""},
+                                                    {"model-shared-bus", "0"}}};
 
 Result<double> number_of(const boost::json::object& object, std::string_view key, const std::string& file) {
   const boost::json::value* value = object.if_contains(key);
@@ -43,8 +52,8 @@ Status apply_system(const std::string& text, const std::string& file, PublishedC
   boost::system::error_code error;
   const boost::json::value parsed = boost::json::parse(text, error);
   if (error || !parsed.is_object()) {
-    return fail(ErrorCode::invalid_input, fmt::format("{}: is not a JSON object{}", file,
-                                                      error ? ": " + error.message() : std::string()));
+    return fail(ErrorCode::invalid_input,
+                fmt::format("{}: is not a JSON object{}", file, error ? ": " + error.message() : std::string()));
   }
   const boost::json::object& object = parsed.get_object();
   for (const auto& [key, value] : object) {
@@ -64,7 +73,8 @@ Status apply_system(const std::string& text, const std::string& file, PublishedC
   PR_ASSIGN(config.local_memory_GBps, number_of(object, "local-mem-bw", file));
   PR_ASSIGN(config.peak_tflops, number_of(object, "peak-perf", file));
   if (!(endpoint >= 1 && endpoint <= 1e9) || !(splits >= 1 && splits <= 4096)) {
-    return fail(ErrorCode::invalid_input, file + ": endpoint-delay must be in 1..1e9, preferred-dataset-splits in 1..4096");
+    return fail(ErrorCode::invalid_input,
+                file + ": endpoint-delay must be in 1..1e9, preferred-dataset-splits in 1..4096");
   }
   config.endpoint_delay_ns = static_cast<std::int64_t>(endpoint);
   config.splits = static_cast<std::uint32_t>(splits);
@@ -96,7 +106,8 @@ Status apply_network_line(std::string_view line, const std::string& where, Publi
   if (!value || *value < 0) return refuse("is not one number from 0 up");
   if (key == "npus_count") {
     const std::uint64_t ranks = std::uint64_t{config.dp} * config.pp * config.tp;
-    if (*value != static_cast<double>(ranks)) return refuse(fmt::format("differs from the {} NPUs of the target", ranks));
+    if (*value != static_cast<double>(ranks))
+      return refuse(fmt::format("differs from the {} NPUs of the target", ranks));
   } else if (key == "latency") {
     config.latency_ns = *value;
   } else if (key == "reconfig_time") {
@@ -123,7 +134,8 @@ Status apply_network(const std::string& text, const std::string& file, Published
 Result<std::string> find_traces(const std::string& folder, const std::string& workload) {
   std::error_code error;
   std::vector<fs::path> entries;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) entries.push_back(it->path());
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    entries.push_back(it->path());
   if (error) return fail(ErrorCode::io, fmt::format("{}: cannot be listed: {}", folder, error.message()));
   std::sort(entries.begin(), entries.end());
   std::vector<fs::path> containing;
@@ -137,7 +149,8 @@ Result<std::string> find_traces(const std::string& folder, const std::string& wo
   for (const fs::path& entry : candidates) {
     if (fs::is_directory(entry)) continue;
     const auto first = first_entry(entry.string());
-    if (first && (first->starts_with(workload + "/") || first->starts_with("./" + workload + "/"))) return entry.string();
+    if (first && (first->starts_with(workload + "/") || first->starts_with("./" + workload + "/")))
+      return entry.string();
   }
   return fail(ErrorCode::io, fmt::format("{}: no archive or folder holds workload \"{}\"", folder, workload));
 }

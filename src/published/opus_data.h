@@ -22,16 +22,16 @@ namespace photonrail::published {
 struct PublishedFigure {
   double value = 0;
   bool in_seconds = false;
-  int decimals = 0;         // printed digits after the point, when in seconds
+  int decimals = 0;  // printed digits after the point, when in seconds
 };
 
 struct Target {
-  std::size_t line = 0;     // in targets.csv
+  std::size_t line = 0;  // in targets.csv
   std::string figure;
   std::string workload;
   std::string model;
   std::string mode_text;
-  PublishedConfig config;   // what the row says; the rest from configs/
+  PublishedConfig config;  // what the row says; the rest from configs/
   std::optional<PublishedFigure> first_rank;
   std::optional<PublishedFigure> last;
   std::optional<PublishedFigure> exposed;

@@ -14,9 +14,21 @@ namespace photonrail::published {
 namespace {
 
 constexpr std::size_t kMaxLines = 100'000;
-constexpr std::array<std::string_view, 15> kColumns = {
-    "figure", "workload", "npus", "model", "dp", "pp", "tp", "scale_out_GBps", "scale_up_GBps", "mode", "delay_ms",
-    "published_sys0_ns", "published_last_ns", "published_exposed_ns", "source"};
+constexpr std::array<std::string_view, 15> kColumns = {"figure",
+                                                       "workload",
+                                                       "npus",
+                                                       "model",
+                                                       "dp",
+                                                       "pp",
+                                                       "tp",
+                                                       "scale_out_GBps",
+                                                       "scale_up_GBps",
+                                                       "mode",
+                                                       "delay_ms",
+                                                       "published_sys0_ns",
+                                                       "published_last_ns",
+                                                       "published_exposed_ns",
+                                                       "source"};
 
 // Fields of one line; a field in double quotes may hold commas and doubled quotes.
 std::optional<std::vector<std::string>> split_csv(std::string_view line) {
@@ -118,8 +130,9 @@ class TargetReader {
       config.mode = Mode::static_ideal;
       read_split(std::string_view(mode).substr(13, mode.size() - 14), config);
     } else {
-      complain(9, "is no known mode; known: static_eps, static_ideal, static_ideal(data/tensor/pipeline), ondemand, "
-                  "provision, eps=ondemand");
+      complain(9,
+               "is no known mode; known: static_eps, static_ideal, static_ideal(data/tensor/pipeline), ondemand, "
+               "provision, eps=ondemand");
     }
   }
 
@@ -177,8 +190,8 @@ Result<std::vector<std::size_t>> find_columns(const std::vector<std::string>& he
   std::set<std::string> seen;
   for (const std::string& name : header) {
     if (std::find(kColumns.begin(), kColumns.end(), name) == kColumns.end()) {
-      return fail(ErrorCode::invalid_input, fmt::format("{}:1: unknown column \"{}\"; known: {}", file, name,
-                                                        fmt::join(kColumns, ", ")));
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("{}:1: unknown column \"{}\"; known: {}", file, name, fmt::join(kColumns, ", ")));
     }
     if (!seen.insert(name).second) {
       return fail(ErrorCode::invalid_input, fmt::format("{}:1: column {} comes twice", file, name));
@@ -209,7 +222,8 @@ Result<std::vector<Target>> parse_targets(const std::string& text, const std::st
     }
     TargetReader reader(column, *fields);
     Target target = reader.read();
-    if (!reader.fault().empty()) faults += fmt::format("{}{}:{}: {}", faults.empty() ? "" : "\n", file, i + 1, reader.fault());
+    if (!reader.fault().empty())
+      faults += fmt::format("{}{}:{}: {}", faults.empty() ? "" : "\n", file, i + 1, reader.fault());
     target.line = i + 1;
     if (!reader.has_delay()) target.config.delay_ms = -1;
     targets.push_back(std::move(target));

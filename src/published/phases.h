@@ -9,7 +9,7 @@
 namespace photonrail::published {
 
 struct Phase {
-  bool is_pipeline = false;   // else data parallel
+  bool is_pipeline = false;  // else data parallel
   std::uint32_t operations = 0;
   friend bool operator==(const Phase&, const Phase&) = default;
 };

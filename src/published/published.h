@@ -42,12 +42,12 @@ struct PublishedConfig {
   double scale_up_GBps = 450;
   double latency_ns = 936.25;
   std::int64_t endpoint_delay_ns = 10;
-  std::uint32_t splits = 4;              // chunks per collective
+  std::uint32_t splits = 4;  // chunks per collective
   double peak_tflops = 989;
-  double local_memory_GBps = 4800;       // GB = 1e9
+  double local_memory_GBps = 4800;  // GB = 1e9
   Mode mode = Mode::static_eps;
-  std::optional<ClassRates> split;       // static_ideal: given instead of computed
-  double delay_ms = 0;                   // time to switch a link
+  std::optional<ClassRates> split;  // static_ideal: given instead of computed
+  double delay_ms = 0;              // time to switch a link
 
   // Conventions of the traces. The published ones count an element as a byte, a multiply-accumulate as an operation
   // and a GB/s of a link as 2^30 bytes per second.
@@ -57,17 +57,17 @@ struct PublishedConfig {
 
   bool wake_members = false;                // true: a vote that completes wakes all members at once (ablation)
   bool link_held_for_twice_latency = true;  // false: the stock simulator's link rule (ablation)
-  bool fast = true;          // false: steps every ring message; same results, slower
-  bool keep_log = false;     // fill PublishedResult::log
-  bool keep_nodes = false;   // fill PublishedResult::nodes
+  bool fast = true;                         // false: steps every ring message; same results, slower
+  bool keep_log = false;                    // fill PublishedResult::log
+  bool keep_nodes = false;                  // fill PublishedResult::nodes
 };
 
 // What happened, in the order of the simulation.
 struct LogEntry {
   enum class Kind : std::uint8_t { communication, accepted, applied, leader } kind = Kind::communication;
-  std::uint32_t rank = 0;     // communication, leader
-  std::int32_t index = 0;     // communication: n-th of its rank; leader: group id; accepted: topology before
-  std::int32_t what = 0;      // communication: -2 tensor, -1 data, else peer rank; accepted, applied: topology after
+  std::uint32_t rank = 0;  // communication, leader
+  std::int32_t index = 0;  // communication: n-th of its rank; leader: group id; accepted: topology before
+  std::int32_t what = 0;   // communication: -2 tensor, -1 data, else peer rank; accepted, applied: topology after
   std::int64_t at_ns = 0;
   friend bool operator==(const LogEntry&, const LogEntry&) = default;
 };
@@ -94,22 +94,22 @@ struct ProvisionEntry {
 };
 
 struct RingTraffic {
-  std::int64_t data = 0;      // bytes on all links of the class
+  std::int64_t data = 0;  // bytes on all links of the class
   std::int64_t tensor = 0;
   std::int64_t pipeline = 0;
 };
 
 struct PublishedResult {
   std::vector<RankResult> ranks;
-  std::int64_t first_rank_ns = 0;           // finish of rank 0 ("sys0")
-  std::int64_t last_ns = 0;                 // finish of the rank that finishes last: the step time
-  std::int64_t last_exposed_ns = 0;         // of that rank
-  std::uint64_t reconfigurations = 0;       // requests accepted
+  std::int64_t first_rank_ns = 0;      // finish of rank 0 ("sys0")
+  std::int64_t last_ns = 0;            // finish of the rank that finishes last: the step time
+  std::int64_t last_exposed_ns = 0;    // of that rank
+  std::uint64_t reconfigurations = 0;  // requests accepted
   std::uint64_t refused = 0;
-  std::uint64_t same = 0;                   // requests for the topology that holds
-  std::vector<std::uint32_t> topologies;    // ids, the first included
-  std::vector<ProvisionEntry> provision;    // mode provisioned: the list that was used
-  ClassRates rates;                         // used, GB/s
+  std::uint64_t same = 0;                 // requests for the topology that holds
+  std::vector<std::uint32_t> topologies;  // ids, the first included
+  std::vector<ProvisionEntry> provision;  // mode provisioned: the list that was used
+  ClassRates rates;                       // used, GB/s
   RingTraffic traffic;
   std::uint64_t events = 0;
   std::vector<LogEntry> log;

@@ -27,7 +27,7 @@ struct RingShape {
   std::uint32_t steps = 0;       // messages that each member sends per chunk
   std::uint32_t reductions = 0;  // receipts 1..reductions of a chunk are reduced before the next message
   std::uint32_t chunks = 0;
-  Nanoseconds reduction = 0;     // time of one reduction
+  Nanoseconds reduction = 0;  // time of one reduction
 
   friend bool operator==(const RingShape&, const RingShape&) = default;
 };

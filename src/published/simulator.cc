@@ -24,10 +24,17 @@ NetworkRules network_rules(const PublishedConfig& config) {
 
 Simulator::Simulator(const Machine& machine, const PublishedConfig& config, const ClassRates& rates,
                      const std::vector<ProvisionEntry>& provision)
-    : machine_(machine), config_(config), rates_(rates), reconfigurable_(is_reconfigurable(config)),
+    : machine_(machine),
+      config_(config),
+      rates_(rates),
+      reconfigurable_(is_reconfigurable(config)),
       network_(machine.layout, to_link_rates(rates, config.bytes_per_gigabyte), network_rules(config), queue_),
-      ranks_(machine.ranks()), members_(machine.members.size()), groups_(machine.groups.size()),
-      pipeline_flags_(machine.layout.pp, 0), stepping_(machine.layout.pp, 0), unfinished_ranks_(machine.ranks()) {
+      ranks_(machine.ranks()),
+      members_(machine.members.size()),
+      groups_(machine.groups.size()),
+      pipeline_flags_(machine.layout.pp, 0),
+      stepping_(machine.layout.pp, 0),
+      unfinished_ranks_(machine.ranks()) {
   for (std::uint32_t r = 0; r < machine.ranks(); ++r) {
     const Program& program = machine.program(r);
     Rank& rank = ranks_[r];
@@ -136,7 +143,8 @@ std::string Simulator::describe_wait(std::uint32_t rank) const {
   const Program& program = machine_.program(rank);
   if (state.ring.active) {
     const MachineGroup& group = machine_.groups[machine_.members[state.ring.member].group];
-    return fmt::format("rank {} is in collective node {} of group {}", rank, program.nodes[state.ring.node].id, group.id);
+    return fmt::format("rank {} is in collective node {} of group {}", rank, program.nodes[state.ring.node].id,
+                       group.id);
   }
   for (const std::uint32_t node : state.ready_communication) {
     const ProgramNode& waiting = program.nodes[node];

@@ -46,23 +46,23 @@ class Simulator {
   // The collective that a rank is in.
   struct Ring {
     bool active = false;
-    bool computed = false;       // taken over by a RingPlan
-    bool reduced = false;        // the reduction before the coming message is done or not needed
-    bool awaits_message = false; // its receive is posted
+    bool computed = false;        // taken over by a RingPlan
+    bool reduced = false;         // the reduction before the coming message is done or not needed
+    bool awaits_message = false;  // its receive is posted
     bool first_sent = false;
-    bool was_computed = false;   // taken over, and never unfolded
+    bool was_computed = false;  // taken over, and never unfolded
     std::uint32_t member = 0;
     std::uint32_t node = 0;
     std::uint32_t chunk = 0;
-    std::uint32_t step = 0;      // receipts in this chunk = messages that may be sent after this one
-    Nanoseconds ready_at = 0;    // of the message to come
+    std::uint32_t step = 0;    // receipts in this chunk = messages that may be sent after this one
+    Nanoseconds ready_at = 0;  // of the message to come
     RingShape shape;
   };
   struct Rank {
     std::vector<std::uint32_t> needs;          // per node: dependencies to come
     std::vector<std::uint32_t> ready_compute;  // ascending
     std::vector<std::uint32_t> ready_communication;
-    std::vector<Registered> registered;        // in the order of registration
+    std::vector<Registered> registered;                            // in the order of registration
     std::vector<std::pair<std::int32_t, std::int32_t>> provision;  // (index, target), ascending
     std::size_t next_provision = 0;
     std::size_t unfinished = 0;
@@ -78,8 +78,8 @@ class Simulator {
   struct Member {
     std::uint32_t next = 0;
     LinkId link = 0;
-    std::uint32_t started = 0;   // collectives
-    std::uint32_t arrived = 0;   // messages from the predecessor
+    std::uint32_t started = 0;  // collectives
+    std::uint32_t arrived = 0;  // messages from the predecessor
     std::uint32_t received = 0;
     std::uint32_t votes = 0;
     std::uint32_t finishes = 0;
@@ -88,16 +88,16 @@ class Simulator {
   struct Group {
     std::uint32_t vote_rounds = 0;
     std::uint32_t finish_rounds = 0;
-    bool exclusive = false;       // no other group and no send uses its links, and their rate never changes
-    bool computed = false;        // the collective under way is computed, see take_over()
+    bool exclusive = false;  // no other group and no send uses its links, and their rate never changes
+    bool computed = false;   // the collective under way is computed, see take_over()
     std::uint32_t stage = 0;
-    std::uint32_t decided = 0;    // number of the collective that was decided on
+    std::uint32_t decided = 0;  // number of the collective that was decided on
     std::uint32_t epoch = 0;
     std::uint32_t resumed = 0;
     Nanoseconds first_sent = 0;
     const RingPlan* plan = nullptr;
     RingShape shape;
-    std::size_t last_send = 0;         // while unfolding: the latest send before now, plan->sent.size() when none
+    std::size_t last_send = 0;  // while unfolding: the latest send before now, plan->sent.size() when none
     std::vector<std::pair<std::uint64_t, std::uint32_t>> order;  // (join, member) in the order of first messages
   };
   struct Transfer {
@@ -185,12 +185,12 @@ class Simulator {
   std::vector<std::vector<LinkId>> peer_links_;  // per rank and slot
   std::vector<Transfer> transfers_;
   std::map<ChannelKey, Channel> channels_;
-  std::vector<std::uint8_t> pipeline_flags_;     // per stage
+  std::vector<std::uint8_t> pipeline_flags_;  // per stage
   std::int64_t in_flight_ = 0;
   std::vector<std::uint32_t> computed_groups_;
   std::vector<std::uint64_t> stepping_;  // per stage: members in, or about to enter, a stepped collective
   std::uint64_t joins_ = 0;
-  std::size_t void_resumes_ = 0;         // ring_resume events of unfolded collectives, still in the queue
+  std::size_t void_resumes_ = 0;  // ring_resume events of unfolded collectives, still in the queue
   std::vector<std::tuple<double, RingShape, std::unique_ptr<RingPlan>>> plans_;
   std::vector<std::vector<Nanoseconds>> node_starts_;
   std::size_t unfinished_ranks_ = 0;

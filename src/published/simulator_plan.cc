@@ -52,7 +52,8 @@ bool Simulator::starts_together(std::uint32_t group, std::uint32_t sender) const
     const Ring& ring = ranks_[machine_.members[member].rank].ring;
     const Member& state = members_[member];
     if (!ring.active || ring.member != member || state.started != members_[sender].started) return false;
-    if (ring.chunk != 0 || ring.step != 0 || !(ring.shape == first.shape) || state.arrived != state.received) return false;
+    if (ring.chunk != 0 || ring.step != 0 || !(ring.shape == first.shape) || state.arrived != state.received)
+      return false;
     if (member != sender && first_send_of(member) != queue_.now()) return false;
   }
   return true;
@@ -189,8 +190,7 @@ void Simulator::unfold_first_send(std::uint32_t member) {
   ring.computed = false;
   ring.was_computed = false;
   ring.awaits_message = true;
-  network_.transmit(members_[member].link,
-                    {ring.shape.message, EventKind::ring_arrival, false, members_[member].next});
+  network_.transmit(members_[member].link, {ring.shape.message, EventKind::ring_arrival, false, members_[member].next});
 }
 
 void Simulator::unfold_sender(const Group& group, std::uint32_t member) {

@@ -124,9 +124,9 @@ void Simulator::complete(std::uint32_t rank, std::uint32_t node) {
 void Simulator::register_job(std::uint32_t rank, Nanoseconds delay, Job job, std::uint32_t node) {
   Rank& state = ranks_[rank];
   const Nanoseconds at = queue_.now() + delay;
-  const bool known = (delay == 0 && state.in_batch) ||
-                     std::any_of(state.registered.begin(), state.registered.end(),
-                                 [at](const Registered& other) { return other.at == at; });
+  const bool known =
+      (delay == 0 && state.in_batch) || std::any_of(state.registered.begin(), state.registered.end(),
+                                                    [at](const Registered& other) { return other.at == at; });
   state.registered.push_back({at, job, node});
   if (!known) queue_.push(at, {EventKind::npu_batch, rank, 0});
 }

@@ -54,8 +54,8 @@ void Simulator::end_round(std::uint32_t member) {
   Group& state = groups_[index];
   ++members_[member].finishes;
   const auto& all = machine_.groups[index].members;
-  const bool complete = std::all_of(all.begin(), all.end(),
-                                    [&](std::uint32_t m) { return members_[m].finishes > state.finish_rounds; });
+  const bool complete =
+      std::all_of(all.begin(), all.end(), [&](std::uint32_t m) { return members_[m].finishes > state.finish_rounds; });
   if (!complete) return;
   --in_flight_;
   ++state.finish_rounds;

@@ -177,9 +177,7 @@ TEST_F(OnDemand, WokenMembersStartWithTheLeader) {
   config.wake_members = true;
   const PublishedResult result = run(make(), config);
   for (const NodeTimes& node : result.nodes) {
-    if (node.rank >= 2 && node.node == 2) {
-      EXPECT_EQ(node.start_ns, kArrived);
-    }
+    if (node.rank >= 2 && node.node == 2) { EXPECT_EQ(node.start_ns, kArrived); }
   }
   // Both send at `up`; 2 (N - 1) messages a chunk, 8 in all, each 2872 after the one before it; 1936 + 10 for the last.
   const std::int64_t up = kArrived - 1936 + 2872 + 1'000'000 + 1;
@@ -252,7 +250,8 @@ TestTraces random_traces(RandomStream& random, std::uint32_t dp, std::uint32_t p
     const auto each = [&](const auto& act) {
       for (std::uint32_t i = 0; i < stage_size; ++i) last[i] = act(stage * stage_size + i, i);
     };
-    if (stage > 0) each([&](std::uint32_t r, std::uint32_t i) { return traces.receive(r, r - stage_size, 3000, needs(i)); });
+    if (stage > 0)
+      each([&](std::uint32_t r, std::uint32_t i) { return traces.receive(r, r - stage_size, 3000, needs(i)); });
     for (std::uint64_t layer = 1 + random.below(4); layer-- > 0;) {
       const auto time = static_cast<std::int64_t>(1 + random.below(4000));
       const std::uint8_t kind = kKinds[random.below(3)];
@@ -263,16 +262,18 @@ TestTraces random_traces(RandomStream& random, std::uint32_t dp, std::uint32_t p
         const auto own = even ? time : time + static_cast<std::int64_t>(random.below(3));
         return traces.compute(r, own, needs(i));
       });
-      if (tp > 1) each([&](std::uint32_t r, std::uint32_t i) {
-        return traces.collective(r, tensor_group(r), kind, bytes, needs(i));
-      });
+      if (tp > 1)
+        each([&](std::uint32_t r, std::uint32_t i) {
+          return traces.collective(r, tensor_group(r), kind, bytes, needs(i));
+        });
       if (dp > 1 && reduces) {
         for (std::uint32_t i = 0; i < stage_size; ++i) {
           traces.collective(stage * stage_size + i, data_group(stage * stage_size + i), 0, gradient, needs(i));
         }
       }
     }
-    if (stage + 1 < pp) each([&](std::uint32_t r, std::uint32_t i) { return traces.send(r, r + stage_size, 3000, needs(i)); });
+    if (stage + 1 < pp)
+      each([&](std::uint32_t r, std::uint32_t i) { return traces.send(r, r + stage_size, 3000, needs(i)); });
   }
   return traces;
 }
@@ -281,7 +282,8 @@ TEST(Simulator, ComputedCollectivesEqualSteppedOnes) {
   RandomStream random(11, "simulator_test");
   std::uint64_t stepped_events = 0, computed_events = 0;
   for (int round = 0; round < 300; ++round) {
-    const auto dp = static_cast<std::uint32_t>(1 + random.below(3)), pp = static_cast<std::uint32_t>(1 + random.below(3)),
+    const auto dp = static_cast<std::uint32_t>(1 + random.below(3)),
+               pp = static_cast<std::uint32_t>(1 + random.below(3)),
                tp = static_cast<std::uint32_t>(1 + random.below(4));
     if (dp * pp * tp < 2) continue;
     const TestTraces traces = random_traces(random, dp, pp, tp);
