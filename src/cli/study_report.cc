@@ -111,7 +111,13 @@ Result<SimulatedReport> simulate(const ScenarioInput& input, unsigned threads, b
                 "electrical.fabrics");
   }
   report::SimulateInputs in = inputs_of(input, study);
-  PR_ASSIGN(NetworkCosts costs, network_costs(study.scenario, input.catalog));
+  // Times are worth reporting even where nobody sells the parts.
+  NetworkCosts costs;
+  Result<NetworkCosts> priced = network_costs(study.scenario, input.catalog);
+  if (priced)
+    costs = std::move(*priced);
+  else
+    in.workload_lines.emplace_back("not priced", priced.error().message);
   in.networks = std::move(costs.all);
   auto runs = study::run_cases(study, input.catalog, cases, threads,
                                [&](std::size_t done) { progress.show(done, cases.size(), "simulating"); });

@@ -60,7 +60,9 @@ void add_constants(Report& report, const SimulateInputs& in) {
       given + ", cluster.domain");
   add("gpu_peak", "peak rate of one GPU at the training precision", in.gpu_peak.flops_per_second, "FLOP/s",
       in.gpu_peak_source);
-  add("gpu_power", "rated power of one GPU", in.gpu_power.watts, "W", in.gpu_power_source);
+  if (in.gpu_power.watts > 0) {
+    add("gpu_power", "rated power of one GPU", in.gpu_power.watts, "W", in.gpu_power_source);
+  }
   if (in.tokens_per_step > 0) {
     add("tokens_per_step", "tokens of one step", static_cast<double>(in.tokens_per_step), "count",
         given + ", training.global_batch x training.sequence");

@@ -183,6 +183,15 @@ TEST(SimulateReport, RefusesWhatIsNoReport) {
   EXPECT_FALSE(read_report(json.substr(0, json.size() / 2), "r.json"));
 }
 
+// Unknown power must not become energy that is too small.
+TEST(SimulateReport, HasNoEnergyWithoutThePowerOfAGpu) {
+  SimulateInputs in = small_inputs();
+  in.gpu_power = {0};
+  const Report r = make_simulate_report(in);
+  EXPECT_FALSE(value_of(r, *find_case(r, "rail_optimised"), "energy_per_step"));
+  EXPECT_TRUE(value_of(r, *find_case(r, "rail_optimised"), "network_energy_per_step"));
+}
+
 TEST(SimulateReport, DigestFollowsTheRuns) {
   SimulateInputs in = small_inputs();
   const std::string before = make_simulate_report(in).digest;

@@ -61,14 +61,13 @@ Table overview(const Report& report, bool all) {
 
 Table refusals(const Report& report) {
   Table table;
-  table.title = "Not possible";
-  table.columns = {{"", false}, {"", false}};
   for (const Case& c : report.cases) {
     if (c.refusal.empty()) continue;
     std::string reason = c.refusal;
     std::replace(reason.begin(), reason.end(), '\n', ' ');
-    table.rows.push_back({c.id, reason});
+    table.notes.push_back(fmt::format("{}: {}", c.id, reason));
   }
+  if (!table.notes.empty()) table.title = "Not possible";
   return table;
 }
 
@@ -122,6 +121,7 @@ Table windows_table(const Report& report) {
                           cell(report, c, "window_p25"), cell(report, c, "window_p50"), cell(report, c, "window_p75"),
                           cell(report, c, "window_p95")});
   }
+  if (table.rows.empty()) return table;
   table.notes = {
       "short: below the case's switching time. The first and the last switching time are shown; JSON and CSV "
       "have all."};
@@ -147,6 +147,7 @@ Table traffic_table(const Report& report) {
     const double bytes = value_of(report, *c, id).value_or(0);
     if (std::fpclassify(bytes) != FP_ZERO) table.rows.push_back({name, human(bytes, "B")});
   }
+  if (table.rows.empty()) return table;
   table.notes = {"rails: the part of all of these that crosses the scale-out network"};
   return table;
 }
@@ -210,7 +211,7 @@ std::vector<Table> simulate_tables(const Report& report, const std::vector<Netwo
   tables.push_back(traffic_table(report));
   tables.push_back(network_table(report, networks));
   tables.push_back(refusals(report));
-  std::erase_if(tables, [](const Table& t) { return t.rows.empty(); });
+  std::erase_if(tables, [](const Table& t) { return t.rows.empty() && t.notes.empty(); });
   return tables;
 }
 
