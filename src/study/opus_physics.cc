@@ -113,6 +113,7 @@ class Ladder {
     step.gpu = gpu();
     step.model.catalog = job_.model;
     step.model.layers = job_.layers;
+    step.model.feed_forward_matrices = 0;  // of the catalog's model
     step.training.sequence = job_.sequence;
     step.training.global_batch = job_.global_batch;
     step.training.microbatches = 1;

@@ -104,10 +104,8 @@ Status resolve_model(model::TransformerModel& m, const catalog::Catalog& catalog
   }
   fill<std::int64_t>(m.layers, entry.layers, 0);
   fill<std::int64_t>(m.hidden, entry.hidden, 0);
-  if (m.feed_forward == 0) {
-    m.feed_forward = entry.feed_forward;
-    m.feed_forward_matrices = entry.feed_forward_matrices;
-  }
+  fill<std::int64_t>(m.feed_forward, entry.feed_forward, 0);
+  fill<std::int64_t>(m.feed_forward_matrices, entry.feed_forward_matrices, 0);
   fill<std::int64_t>(m.heads, entry.heads, 0);
   fill<std::int64_t>(m.kv_heads, entry.kv_heads, 0);
   fill<std::int64_t>(m.head_size, entry.head_size, 0);
