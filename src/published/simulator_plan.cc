@@ -139,12 +139,12 @@ void Simulator::unfold_all() {
 }
 
 void Simulator::unfold_stage(std::uint32_t stage) {
-  if (computed_groups_.empty()) return;
-  const auto of_stage = std::stable_partition(computed_groups_.begin(), computed_groups_.end(),
-                                              [&](std::uint32_t group) { return groups_[group].stage != stage; });
-  const std::vector<std::uint32_t> groups(of_stage, computed_groups_.end());
-  computed_groups_.erase(of_stage, computed_groups_.end());
-  unfold(groups);
+  std::vector<std::uint32_t> of_stage, others;
+  for (const std::uint32_t group : computed_groups_) {
+    (groups_[group].stage == stage ? of_stage : others).push_back(group);
+  }
+  computed_groups_ = std::move(others);
+  unfold(of_stage);
 }
 
 // Members of all groups in the order of their latest messages: so the events of one instant keep their order.

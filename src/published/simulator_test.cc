@@ -4,6 +4,8 @@
 // B is a whole number of bytes per nanosecond: GB/s of 1e9 bytes.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/random.h"
 #include "published/phases.h"
 #include "published/published.h"
@@ -190,6 +192,35 @@ TEST_F(OnDemand, ProvisioningAsksAfterTheOperationBeforeTheChange) {
   config.delay_ms = 1;
   const PublishedResult result = run(make(), config);
   EXPECT_EQ(result.provision, (std::vector<ProvisionEntry>{{0, 2, 0}, {1, 3, 0}, {2, -1, 0}, {3, -1, 0}}));
+}
+
+// Rank 2 starts the first all-reduce later than its leader, rank 3, but ends it earlier, for all that it waits for has
+// come by then. A whole round ahead, it is refused the second one until rank 3 has ended the first.
+TEST_F(OnDemand, AMemberThatIsARoundAheadWaits) {
+  TestTraces traces = make();
+  for (const std::uint32_t rank : {2U, 3U}) traces.collective(rank, 2, 0, 8000, {2});
+  PublishedConfig config = config_of(2, 2, 1, Mode::on_demand);
+  const PublishedResult result = run(traces, config);
+  std::map<std::pair<std::uint32_t, std::uint64_t>, NodeTimes> nodes;
+  for (const NodeTimes& node : result.nodes) nodes[{node.rank, node.node}] = node;
+  EXPECT_LT(nodes[std::pair(2U, 2ULL)].end_ns, nodes[std::pair(3U, 2ULL)].end_ns);
+  EXPECT_GE(nodes[std::pair(2U, 3ULL)].start_ns, nodes[std::pair(3U, 2ULL)].end_ns);
+}
+
+// Two receives from one peer and no change after them: the entry (operation 0, that peer) is of the kind that has just
+// ended, so nothing is asked for it. The sends ask four times: once accepted, the others find it so.
+TEST_F(OnDemand, AnEntryOfTheSameKindAsksNothing) {
+  TestTraces traces(4);
+  for (const std::uint32_t rank : {0U, 1U}) {
+    for (const std::int32_t tag : {1, 2}) {
+      traces.send(rank, rank + 2, 1000, {}, tag);
+      traces.receive(rank + 2, rank, 1000, {}, tag);
+    }
+  }
+  const PublishedResult result = run(traces, config_of(2, 2, 1, Mode::provisioned));
+  EXPECT_EQ(result.provision, (std::vector<ProvisionEntry>{{0, 2, 0}, {1, 3, 0}, {2, 0, 0}, {3, 1, 0}}));
+  EXPECT_EQ(result.reconfigurations, 1U);
+  EXPECT_EQ(result.same, 3U);
 }
 
 TEST(Simulator, AReceiveWithoutItsSendIsADeadlock) {
