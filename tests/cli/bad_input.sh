@@ -72,7 +72,8 @@ accepted simulate "$base" --set rail.ports=2
 holds "$work/out" 'Not possible' 'static_proportional' 'needs 3 ports per GPU' 'there are 2'
 
 # The rule that each rank locks its ports for itself never ends where phases overlap: told with the cycle, not a hang.
-run simulate "$root/examples/overlap-one-port.toml" --set 'control.admission="naive_lock"' --set 'switching.times=["1 ms"]'
+run simulate "$root/examples/overlap-one-port.toml" --set 'control.admission="naive_lock"' \
+  --set 'switching.times=["1 ms"]'
 ((status == 4)) || bad "the naive lock: status $status"
 holds "$work/err" 'deadlock' 'cycle' 'waits for'
 holds "$work/out" 'on_demand@1ms: deadlock'
