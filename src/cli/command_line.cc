@@ -48,8 +48,7 @@ void add_source(CLI::App& app, ScenarioSource& source, const std::string& name, 
   app.add_option(name, source.file, what)->required(required)->option_text(" ");
   app.add_option("--set", source.sets, "Replace a value of the scenario, for example rail.ports=2; may be repeated")
       ->option_text("KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
   add_catalog(app, source.catalog_directory);
 }
 
@@ -175,8 +174,7 @@ class Commands {
         ->option_text("DIR");
     c.add_option("--only", reproduce_.only, "Only rows whose id contains this text; may be repeated")
         ->option_text("TEXT")
-        ->expected(1)
-        ->take_all();
+        ->allow_extra_args(false);
     c.add_option("--physics", reproduce_.physics,
                  "What to show beside the published rules: published (nothing), own (the same run by Photonrail's own "
                  "physics), reasons (also what each reason for the difference is worth) (default: own)")

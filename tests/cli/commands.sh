@@ -45,6 +45,9 @@ for format in text json csv; do
 done
 accepted simulate "$example"
 holds "$work/out" 'needs 4 ports per GPU' 'On rail_optimised one step takes' 'Not possible here: static_proportional'
+# Options before the file, and repeated, mean the same.
+accepted simulate --set rail.ports=4 --set 'name="first"' "$example" --format csv
+holds "$work/out" 'static_proportional,static_proportional,photonic,,iteration_time,'
 accepted windows "$example" --case on_demand --switching-time '25 ms'
 accepted explain "$example" mfu
 holds "$work/out" 'model_flops / (iteration_time * gpus * gpu_peak)' 'source:'
