@@ -1,8 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "catalog/catalog.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/reproduce_rows.h"
+#include "fabric/cost.h"
 #include "published/reproduce.h"
 #include "report/files.h"
 #include "report/progress.h"
@@ -54,6 +59,58 @@ published::ReproduceOptions options_of(const ReproduceOptions& options) {
   return out;
 }
 
+// What the paper prints of cost and power: rail-optimised over photonic at 2,048 GPUs, two decimals.
+struct PublishedRatios {
+  const char* gpu;
+  double cost;
+  double power;
+};
+constexpr PublishedRatios kPublishedRatios[] = {{"H200", 4.27, 23.86}, {"GB200", 3.17, 15.44}};
+constexpr std::int64_t kPublishedGpus = 2048;
+constexpr const char* kRatioSource = "Opus, arXiv 2602.12521, cost and power at 2,048 GPUs";
+
+model::ReproduceRow ratio_row(const std::string& gpu, const char* what, double published, double ours) {
+  model::ReproduceRow row;
+  row.id = fmt::format("opus/cost/{}/{}/{}_ratio", gpu, kPublishedGpus, what);
+  row.case_name = fmt::format("{} {} GPUs, the paper's parts and counts", kPublishedGpus, gpu);
+  row.quantity = fmt::format("network {}, electrical rail-optimised over photonic, to 2 decimals", what);
+  row.unit = "ratio";
+  row.published = published;
+  row.ours = std::round(ours * 100) / 100;
+  row.source = kRatioSource;
+  model::set_relative_error(row);
+  return row;
+}
+
+bool wanted(const std::string& id, const std::vector<std::string>& only) {
+  return only.empty() ||
+         std::any_of(only.begin(), only.end(), [&](const std::string& text) { return id.find(text) != id.npos; });
+}
+
+Result<Rows> cost_rows(const std::vector<std::string>& only) {
+  PR_ASSIGN(const catalog::Catalog catalog, catalog::Catalog::builtin());
+  PR_ASSIGN(const auto table, fabric::published_table(catalog));
+  Rows rows;
+  for (const PublishedRatios& published : kPublishedRatios) {
+    for (const fabric::PublishedRow& ours : table) {
+      if (ours.gpu != published.gpu || ours.gpus != kPublishedGpus) continue;
+      rows.push_back(ratio_row(ours.gpu, "cost", published.cost, ours.cost_ratio));
+      rows.push_back(ratio_row(ours.gpu, "power", published.power, ours.power_ratio));
+    }
+  }
+  std::erase_if(rows, [&](const model::ReproduceRow& row) { return !wanted(row.id, only); });
+  return rows;
+}
+
+// The steps of the data folder; none where the filter names nothing but cost rows.
+Result<Rows> step_rows(const ReproduceOptions& options, report::Progress& progress) {
+  const auto of_costs = [](const std::string& text) { return text.find("cost") != text.npos; };
+  if (!options.only.empty() && std::all_of(options.only.begin(), options.only.end(), of_costs)) return Rows{};
+  return published::reproduce_opus(
+      options.data, options_of(options),
+      [&](std::size_t done, std::size_t all, const std::string& id) { progress.show(done, all, id); });
+}
+
 std::string rendered(const Rows& rows, Format format, const report::TextStyle& style) {
   if (format == Format::json) return rows_json(rows);
   if (format == Format::csv) return rows_csv(rows);
@@ -65,10 +122,9 @@ std::string rendered(const Rows& rows, Format format, const report::TextStyle& s
 Status run(const ReproduceOptions& options) {
   if (!options.out.empty()) PR_TRY(report::prepare_directory(options.out));
   report::Progress progress(report::stderr_is_terminal());
-  PR_ASSIGN(const Rows rows, published::reproduce_opus(options.data, options_of(options),
-                                                       [&](std::size_t done, std::size_t all, const std::string& id) {
-                                                         progress.show(done, all, id);
-                                                       }));
+  PR_ASSIGN(const Rows costs, cost_rows(options.only));
+  PR_ASSIGN(Rows rows, step_rows(options, progress));
+  rows.insert(rows.end(), costs.begin(), costs.end());
   if (!options.out.empty()) {
     PR_TRY(report::write_files(options.out, {{"reproduce.txt", rows_text(rows, {})},
                                              {"reproduce.json", rows_json(rows)},

@@ -177,7 +177,7 @@ class Commands {
         ->allow_extra_args(false);
     c.add_option("--physics", reproduce_.physics,
                  "What to show beside the published rules: published (nothing), own (the same run by Photonrail's own "
-                 "physics), reasons (also what each reason for the difference is worth) (default: own)")
+                 "physics), reasons (also what each reason for the difference is worth) (default: reasons)")
         ->transform(CLI::CheckedTransformer(kPhysics))
         ->option_text("published|own|reasons");
     add_format(c, reproduce_.format);

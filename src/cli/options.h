@@ -79,7 +79,7 @@ struct ReproduceOptions {
   std::string paper;              // "opus"
   std::string data;               // folder
   std::vector<std::string> only;  // parts of ids of rows; empty: all
-  Physics physics = Physics::own;
+  Physics physics = Physics::reasons;
   Format format = Format::text;
   std::string out;
   unsigned threads = 0;
