@@ -9,6 +9,7 @@ using config::Fields;
 // Guards against slips of the keyboard, far above any machine that exists.
 constexpr double kGpusMax = 1 << 20;
 constexpr double kHour = 3600;
+constexpr double kRateMax = 1e15;  // bit/s of one port; links that carry those of many stay below 1e18
 
 }  // namespace
 
@@ -158,14 +159,14 @@ void describe(Fields& f, Cluster& c) {
 }
 
 void describe(Fields& f, ScaleUp& s) {
-  f("rate", s.rate, {.doc = "Per GPU and direction.", .above = 0});
+  f("rate", s.rate, {.doc = "Per GPU and direction.", .max = kRateMax, .above = 0});
   f("latency", s.latency, {.doc = "One step between two GPUs of a domain.", .max = 1});
 }
 
 void describe(Fields& f, Rail& r) {
   f("ports", r.ports,
     {.doc = "Duplex optical ports per GPU; a ring of more than two members needs two.", .min = 1, .max = 64});
-  f("port_rate", r.port_rate, {.doc = "Per port and direction.", .above = 0});
+  f("port_rate", r.port_rate, {.doc = "Per port and direction.", .max = kRateMax, .above = 0});
   f("latency", r.latency, {.doc = "One step between neighbours: NIC to NIC, fibre included.", .max = 1});
 }
 
@@ -195,7 +196,7 @@ void describe(Fields& f, Electrical& e) {
   f("oversubscription", e.oversubscription,
     {.doc = "Down to up capacity at the leaves: 2.0 is 2:1.", .min = 1, .max = 64});
   f("load_balance", e.load_balance, {.doc = "How flows share parallel links."});
-  f("nic_rate", e.nic_rate, {.doc = "Per GPU and direction.", .above = 0});
+  f("nic_rate", e.nic_rate, {.doc = "Per GPU and direction.", .max = kRateMax, .above = 0});
   f("hop_latency", e.hop_latency, {.doc = "Per switch crossed, on top of rail.latency.", .max = 1});
 }
 

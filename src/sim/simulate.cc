@@ -1,5 +1,7 @@
 #include "sim/simulate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -25,9 +27,11 @@ enum EventKind : std::uint32_t { kComputeDone, kFlowDone, kCommandDone, kOperati
 
 constexpr std::uint32_t kIdle = 0xffffffff;
 constexpr std::uint64_t kEventLimit = 20'000'000'000;
+constexpr Time kLatest{Time::max().ps / 4};  // of any event, some 26 days: instants and their sums stay representable
 
-// Time for `bytes` at `rate` bit/s, rounded up; exact when the rate is a whole number.
+// Time for `bytes` at `rate` bit/s, rounded up; exact when the rate is a whole number. Never more than Time::max().
 Time flow_time(double bytes, double rate) {
+  if (bytes * 8e12 / rate > static_cast<double>(kLatest.ps)) return Time::max();
   const double whole = std::floor(rate);
   if (whole == rate && bytes == std::floor(bytes) && rate < 9e18 && bytes < 9e18) {
     return serialization_time({static_cast<std::int64_t>(bytes)}, {static_cast<std::int64_t>(rate)});
@@ -78,13 +82,14 @@ class Simulator {
     }
     for (Rank rank = 0; rank < graph_.ranks(); ++rank) start_rank(rank);
     drain();
-    while (state_.tasks_left > 0 && !queue_.empty()) {
+    while (state_.tasks_left > 0 && !queue_.empty() && !too_late_) {
       const engine::Event event = queue_.pop();
       now_ = event.at;
       PR_CHECK(++events_ < kEventLimit, "more events than any step has");
       handle(event);
       if (queue_.empty() || queue_.next_time() > now_) settle();
     }
+    if (too_late_) return never_ends();
     if (state_.tasks_left != 0) {
       return fail(ErrorCode::deadlock, describe_deadlock(graph_, table_, state_,
                                                           controller_ ? &*controller_ : nullptr));
@@ -92,6 +97,20 @@ class Simulator {
     ++steps_done_;
     if (recording_) finish_result();
     return {};
+  }
+
+  Status never_ends() const {
+    return fail(ErrorCode::infeasible,
+                fmt::format("step {} of {} would go beyond {:.0f} days of simulated time; look for a wrong unit in the "
+                            "rates, sizes and switching times",
+                            steps_done_ + 1, options_.warm_up_steps + 1, to_seconds(kLatest) / 86400));
+  }
+
+  // The instant `delay` from now. One beyond the last instant ends the run before anything happens there.
+  Time after(Time delay) {
+    if (delay <= kLatest - now_) return now_ + delay;
+    too_late_ = true;
+    return kLatest;
   }
 
   void start_rank(Rank rank) {
@@ -130,7 +149,7 @@ class Simulator {
       r.ready_computes.pop_back();
       const Time duration = graph_.program(rank).tasks[r.running].duration;
       r.compute += duration;
-      queue_.push(now_ + duration, kEnds, kComputeDone, rank, 0);
+      queue_.push(after(duration), kEnds, kComputeDone, rank, 0);
     }
     state_.idle_with_work.clear();
   }
@@ -182,10 +201,10 @@ class Simulator {
   void send_command(const control::SwitchCommand& command) {
     const PhotonicControl& photonic = *options_.photonic;
     Time path;
-    if (!photonic.free_control_path) path = timer_->message(command.rail) + timer_->accepted(command.rail);
+    if (!photonic.free_control_path) path = sum_of_delays(timer_->message(command.rail), timer_->accepted(command.rail));
     if (command.id >= state_.switches.size()) state_.switches.resize(command.id + 1);
-    const Time dark = now_ + path;
-    const Time done = dark + timer_->blind(command.rail);
+    const Time dark = after(path);
+    const Time done = std::max(dark, after(sum_of_delays(path, timer_->blind(command.rail))));
     state_.switches[command.id] = {command.rail, static_cast<std::uint32_t>(command.connect.size() * 2), command.ahead,
                                    now_, dark, done, {}};
     queue_.push(done, kCircuits, kCommandDone, command.id, 0);
@@ -199,7 +218,7 @@ class Simulator {
     const bool paid = answered_ || grant.covered || options_.photonic->free_control_path;
     if (!paid) message = timer_->message(controller_->demand(controller_->demand_of(grant.operation)).rail);
     if (answered_) note_exposure(op);
-    queue_.push(now_ + message, kBegins, kOperationMayStart, id, 0);
+    queue_.push(after(message), kBegins, kOperationMayStart, id, 0);
   }
 
   void note_exposure(const OperationState& op) {
@@ -229,11 +248,11 @@ class Simulator {
     op.flow_bytes = static_cast<double>(op.payload.count) * lane.footprint.bytes_per_payload;
     const Time latency = lane.footprint.latency;
     if (op.flow_bytes == 0 || lane.footprint.usage.empty()) {
-      queue_.push(now_ + latency, kEnds, kFlowDone, id, op.version);
+      queue_.push(after(latency), kEnds, kFlowDone, id, op.version);
     } else if (channel.is_private) {
-      queue_.push(now_ + latency + flow_time(op.flow_bytes, lane.solo_rate), kEnds, kFlowDone, id, op.version);
+      queue_.push(after(sum_of_delays(latency, flow_time(op.flow_bytes, lane.solo_rate))), kEnds, kFlowDone, id, op.version);
     } else {
-      queue_.push(now_ + latency, kBegins, kFlowBegins, id, op.version);
+      queue_.push(after(latency), kBegins, kFlowBegins, id, op.version);
     }
   }
 
@@ -258,7 +277,7 @@ class Simulator {
       op.updated = now_;
       op.rate = shares_.rate(id);
       PR_CHECK(op.rate > 0, "a flow without a rate");
-      queue_.push(now_ + flow_time(op.remaining, op.rate), kEnds, kFlowDone, id, ++op.version);
+      queue_.push(after(flow_time(op.remaining, op.rate)), kEnds, kFlowDone, id, ++op.version);
     }
   }
 
@@ -405,6 +424,7 @@ class Simulator {
   std::uint64_t mispredictions_before_ = 0;
   bool unsettled_ = false;
   bool recording_ = false;
+  bool too_late_ = false;  // something would happen after kLatest
   std::optional<model::SwitchRecord> answered_;  // the command whose answer is being handled
   Digest digest_;
   model::RunResult result_;

@@ -275,5 +275,40 @@ TEST(Simulate, EqualRunsHaveEqualDigestsAndOtherRunsOthers) {
   EXPECT_NE(a->digest, c->digest);
 }
 
+// A petabyte at 100 Gb/s takes 80,000 s; a thousand of them are more than 64 bits of picoseconds hold. The sum must be
+// refused, not wrap round to a short or a negative step.
+TEST(Simulate, AStepBeyondTheRangeOfTimeIsRefused) {
+  Graph g(2);
+  const auto group = g.group(Dimension::data, {0, 1});
+  for (const Rank rank : {0U, 1U}) {
+    TaskIndex last = g.all_reduce(rank, group, 0, {1'000'000'000'000'000});
+    for (std::uint32_t i = 1; i < 1000; ++i) last = g.all_reduce(rank, group, i, {1'000'000'000'000'000}, {last});
+  }
+  const auto result = run(g.build({0, 0}), *photonic(2, 1), photonic_run(switching({})));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::infeasible);
+}
+
+// exp(10 sigma) at a spread of 10 is 1e43 hours: no Time holds it.
+TEST(Simulate, ASwitchTimeBeyondTheRangeOfTimeIsRefused) {
+  PhotonicControl control = switching({});
+  control.terms.swept.reset();
+  control.terms.link_up = {};
+  control.terms.link_up.shape = model::Distribution::Shape::lognormal;
+  control.terms.link_up.typical = seconds(3600);
+  control.terms.link_up.spread = 10;
+  bool refused = false;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    RunOptions options = photonic_run(control);
+    options.seed = seed;
+    const auto result = run(alternating({}), *photonic(4, 1), options);
+    refused = refused || !result;
+    if (result) {
+      EXPECT_GT(result->iteration_time.ps, 0);
+    }
+  }
+  EXPECT_TRUE(refused);
+}
+
 }  // namespace
 }  // namespace photonrail::sim

@@ -14,6 +14,8 @@ Time sample(const model::Distribution& d, RandomStream& stream) {
     case model::Distribution::Shape::normal: value = typical * (1 + d.spread * stream.normal()); break;
     case model::Distribution::Shape::lognormal: value = typical * std::exp(d.spread * stream.normal()); break;
   }
+  constexpr double kMostSeconds = 100.0 * 86400;
+  if (!(value <= kMostSeconds)) return Time::max();
   return time_from_seconds(std::max(value, 0.0));
 }
 
@@ -30,15 +32,15 @@ Time SwitchTimer::draw(const model::Distribution& distribution, Term term, std::
 }
 
 Time SwitchTimer::message(std::uint32_t rail) {
-  return draw(terms_.request, kRequest, rail) + draw(terms_.controller, kController, rail);
+  return sum_of_delays(draw(terms_.request, kRequest, rail), draw(terms_.controller, kController, rail));
 }
 
 Time SwitchTimer::accepted(std::uint32_t rail) { return draw(terms_.command, kCommand, rail); }
 
 Time SwitchTimer::blind(std::uint32_t rail) {
   if (terms_.swept) return *terms_.swept;
-  return draw(terms_.dark, kDark, rail) + draw(terms_.settle, kSettle, rail) + draw(terms_.link_up, kLinkUp, rail) +
-         draw(terms_.relock, kRelock, rail);
+  const Time light = sum_of_delays(draw(terms_.dark, kDark, rail), draw(terms_.settle, kSettle, rail));
+  return sum_of_delays(light, sum_of_delays(draw(terms_.link_up, kLinkUp, rail), draw(terms_.relock, kRelock, rail)));
 }
 
 }  // namespace photonrail::sim

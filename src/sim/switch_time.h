@@ -25,7 +25,10 @@ struct SwitchTerms {
   std::optional<Time> swept;  // in place of dark, settle, link_up, relock
 };
 
-// One value of a distribution; never negative.
+// The sum of two delays, neither of them negative; at most Time::max().
+constexpr Time sum_of_delays(Time a, Time b) { return a > Time::max() - b ? Time::max() : a + b; }
+
+// One value of a distribution; never negative. Time::max() where it is more than 100 days, as from a wide lognormal.
 Time sample(const model::Distribution& distribution, RandomStream& stream);
 
 class SwitchTimer {
