@@ -188,12 +188,12 @@ void Controller::issue_switch(DemandId demand, OperationId operation, bool ahead
   }
   if (!ahead) operations_[operation].state = State::switching;
   SwitchCommand command{id, demands_[demand].rail, ahead, demand, {}, {}};
-  bool mispredicted = false;
+  std::vector<PortId> mispredicted;
   for (const Circuit& circuit : demands_[demand].circuits) {
     if (ports_[circuit.a].partner == circuit.b) continue;
     for (const PortId port : {circuit.a, circuit.b}) {
       const PortId old = ports_[port].partner;
-      mispredicted = mispredicted || (ports_[port].ahead_for != kNoDemand && ports_[port].ahead_for != demand);
+      if (ports_[port].ahead_for != kNoDemand && ports_[port].ahead_for != demand) mispredicted.push_back(port);
       if (old == kNoPort) continue;
       PR_CHECK(ports_[port].holds == 0 && ports_[old].holds == 0, "a held circuit is switched");
       command.disconnect.push_back({port, old});
@@ -211,7 +211,8 @@ void Controller::issue_switch(DemandId demand, OperationId operation, bool ahead
     ports_[circuit.a].partner = circuit.b;
     ports_[circuit.b].partner = circuit.a;
   }
-  mispredictions_ += mispredicted ? 1 : 0;
+  if (!mispredicted.empty()) ++mispredictions_;
+  for (const PortId port : mispredicted) ports_[port].table.clear();  // as in note_grant: it went another way
   commands_[id] = {demand, operation, ahead, true, command.connect};
   outputs_.commands.push_back(std::move(command));
 }

@@ -11,7 +11,8 @@
 //
 // Ahead of demand (planner `provisioned`): per port, a table of the demands of one step, learnt from the grants of the
 // step before. When every port of the next demand is idle and expects it, the circuits are switched without a demand.
-// That grants nothing; a demand that was not expected switches them back and counts as a misprediction.
+// That grants nothing; a demand that was not expected switches them back and counts as a misprediction, and ports that
+// were switched for nothing follow demand alone until the next step.
 //
 // AdmissionRule::naive_lock is the rule that deadlocks (each member takes its ports when it announces and keeps them
 // to completion); it exists to show that, and for tests.

@@ -158,6 +158,31 @@ TEST(Controller, AnUnexpectedDemandSwitchesBackAndCountsAsAMisprediction) {
   EXPECT_EQ(grid.controller.mispredictions(), 1U);
 }
 
+// The step before taught row 0, column 0; this one alternates the other way round. Whoever keeps to a table that has
+// failed switches back and forth, two commands for every grant.
+TEST(Controller, PortsThatWereSwitchedForNothingAreSwitchedOnDemandUntilTheNextStep) {
+  Grid grid(true);
+  const auto serve = [&](DemandId demand) {
+    const OperationId op = grid.announced(demand);
+    grid.settle();
+    grid.controller.complete(op);
+  };
+  serve(grid.row0);
+  serve(grid.column0);
+  grid.controller.begin_step();
+  grid.settle();
+  serve(grid.column0);
+  EXPECT_EQ(grid.controller.mispredictions(), 1U);
+  EXPECT_TRUE(grid.take_commands().empty()) << "row 0 is next in the table, but the table has failed";
+  serve(grid.column0);
+  EXPECT_EQ(grid.controller.mispredictions(), 1U);
+  serve(grid.row0);
+  grid.controller.begin_step();
+  const auto commands = grid.take_commands();
+  ASSERT_EQ(commands.size(), 1U) << "this step taught column 0, row 0";
+  EXPECT_EQ(commands[0].connect, (std::vector<Circuit>{{0, 2}}));
+}
+
 // The smallest program on which the naive lock fails: rank 0 issues column 0 then row 0, rank 1 row 0 then column 1,
 // rank 2 row 1 then column 0, rank 3 column 1 then row 1.
 TEST(Controller, TheNaiveLockDeadlocksWhereGangAdmissionDoesNot) {
@@ -229,8 +254,10 @@ RC_GTEST_PROP(Controller, EveryAnnouncedOperationIsGrantedInTheOrderOfTickets, (
       const DemandId demand = demands[random.below(demands.size())];
       const OperationId op = controller.open(demand);
       serial[op] = opened++;
-      for (const Circuit& c : controller.demand(demand).circuits) tickets[c.a].push_back(static_cast<OperationId>(serial[op]));
-      for (std::uint32_t member = 0; member < controller.demand(demand).members; ++member) controller.announce(op, member);
+      for (const Circuit& c : controller.demand(demand).circuits)
+        tickets[c.a].push_back(static_cast<OperationId>(serial[op]));
+      for (std::uint32_t member = 0; member < controller.demand(demand).members; ++member)
+        controller.announce(op, member);
       if (opened % 20 == 0) controller.begin_step();
     } else if (choice == 1 && !commands.empty()) {
       const std::size_t pick = random.below(commands.size());
