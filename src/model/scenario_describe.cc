@@ -57,7 +57,7 @@ std::span<const EnumName<Policy>> names_of(Policy) {
       {Policy::static_sqrt, "static_sqrt", "ports split once, in proportion to the root of traffic"},
       {Policy::on_demand, "on_demand", "circuits follow announced operations"},
       {Policy::provisioned, "provisioned", "circuits switched ahead, from a learnt phase table"},
-      {Policy::oracle, "oracle", "switching known in advance: the lower bound"}};
+      {Policy::oracle, "oracle", "as provisioned, with no request, controller or command time"}};
   return kNames;
 }
 
