@@ -1,5 +1,6 @@
 #include "report/simulate_metrics.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "report/human.h"
@@ -48,6 +49,20 @@ double path_bytes(const RunResult& run, model::Path path) {
   std::int64_t bytes = 0;
   for (const model::CommRecord& c : run.communications) bytes += c.path == path ? c.wire_bytes.count : 0;
   return static_cast<double>(bytes);
+}
+
+// From the last member's issue to the start, summed over operations on rails.
+Time rail_wait(const RunResult& run) {
+  Time wait;
+  for (const model::CommRecord& c : run.communications) {
+    if (c.path == model::Path::rail) wait += c.started - c.issued_last;
+  }
+  return wait;
+}
+
+double rail_operations(const RunResult& run) {
+  return static_cast<double>(std::count_if(run.communications.begin(), run.communications.end(),
+                                           [](const auto& c) { return c.path == model::Path::rail; }));
 }
 
 Value photonic_only(const Seen& seen, double value) {
@@ -174,6 +189,14 @@ void add_traffic(std::vector<Measured>& all) {
   all.push_back({measured("bytes_rails", "bytes that crossed the scale-out network", "B",
                           "wire bytes of all operations on rails"),
                  [](const Seen& s) { return Value(path_bytes(s.run, model::Path::rail)); }});
+  all.push_back(
+      {measured("rail_operations", "operations on rails", "count", "collectives, and sends with their receive"),
+       [](const Seen& s) { return Value(rail_operations(s.run)); }});
+  all.push_back(
+      {measured("rail_wait", "wait of operations on rails, sum", "s",
+                "from the issue by the last member to the start: for circuits, for ports that others hold, for "
+                "the operation before in the group, for messages"),
+       [](const Seen& s) { return Value(to_seconds(rail_wait(s.run))); }});
   all.push_back({measured("step_flops", "floating-point operations of the step", "FLOP",
                           "of all ranks, recomputation included; a multiply-add is two"),
                  [](const Seen& s) { return Value(s.run.flops); }});
@@ -227,6 +250,8 @@ void add_derived(std::vector<Metric>& all) {
                         "exposed_switch_time / switch_commands", ""));
   all.push_back(derived("hidden_per_command", "hidden switch time, mean of commands", "s",
                         "hidden_switch_time / switch_commands", ""));
+  all.push_back(
+      derived("wait_per_operation", "wait of operations on rails, mean", "s", "rail_wait / rail_operations", ""));
   all.push_back(derived("switch_commands_per_rail", "switch commands per rail", "per rail", "switch_commands / rails",
                         "mean over rails"));
   all.push_back(derived("windows_short_share", "share of windows shorter than the switching time", "ratio",

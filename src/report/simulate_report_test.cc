@@ -33,6 +33,8 @@ RunResult run_of(Time step) {
   run.wire_bytes[static_cast<int>(Dimension::data)] = 300;
   CommRecord on_rail;
   on_rail.wire_bytes = Bytes{300};
+  on_rail.issued_last = milliseconds(1);
+  on_rail.started = milliseconds(4);
   CommRecord inside;
   inside.path = model::Path::scale_up;
   inside.wire_bytes = Bytes{5'000};
@@ -99,6 +101,8 @@ TEST(SimulateReport, GivesTheNumbersWorkedByHand) {
   EXPECT_DOUBLE_EQ(value_at(r, slow, "windows_short_share"), 0.25);
   EXPECT_DOUBLE_EQ(value_at(r, slow, "bytes_tensor"), 5000);
   EXPECT_DOUBLE_EQ(value_at(r, slow, "bytes_rails"), 300);
+  EXPECT_DOUBLE_EQ(value_at(r, slow, "rail_operations"), 1);
+  EXPECT_DOUBLE_EQ(value_at(r, slow, "wait_per_operation"), 0.003);
   EXPECT_DOUBLE_EQ(value_at(r, "rail_optimised", "mfu"), 4e15 / (10 * 2 * 1e15));
   EXPECT_DOUBLE_EQ(value_at(r, "rail_optimised", "tokens_per_second"), 100);
   EXPECT_DOUBLE_EQ(value_at(r, "rail_optimised", "energy_per_step"), (2 * 700 + 300) * 10.0);

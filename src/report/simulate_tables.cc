@@ -197,6 +197,7 @@ void add_matrices(const Report& report, std::vector<Table>& tables) {
   tables.push_back(matrix(report, "Switch commands, all rails", "switch_commands"));
   tables.push_back(matrix(report, "Exposed switch time, mean of commands", "exposed_per_command"));
   tables.push_back(matrix(report, "Hidden switch time, mean of commands", "hidden_per_command"));
+  tables.push_back(matrix(report, "Wait of operations on rails, mean", "wait_per_operation"));
   tables.push_back(matrix(report, "Windows shorter than the switching time", "windows_short_share"));
 }
 

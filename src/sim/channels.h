@@ -19,18 +19,18 @@ inline constexpr std::size_t kCollectives = 7;  // values of model::Collective; 
 // What one kind of operation on a channel takes.
 struct Lane {
   fabric::Footprint footprint;
-  double solo_rate = 0;                  // bit/s when nothing else uses its links
+  double solo_rate = 0;  // bit/s when nothing else uses its links
   control::DemandId demand = control::kNoDemand;
 };
 
 struct Channel {
   bool point_to_point = false;
   model::Dimension dimension = model::Dimension::none;
-  std::uint32_t group = 0;               // GroupId, or source rank
-  model::Rank leader = 0;                // lowest member, or source
-  model::Rank peer = 0;                  // destination of a pair
+  std::uint32_t group = 0;  // GroupId, or source rank
+  model::Rank leader = 0;   // lowest member, or source
+  model::Rank peer = 0;     // destination of a pair
   std::uint32_t members = 0;
-  bool is_private = false;               // no other channel uses its links: its flows never share
+  bool is_private = false;                           // no other channel uses its links: its flows never share
   std::array<std::int32_t, kCollectives> lane_of{};  // index into lanes, -1 when unused
 };
 
@@ -39,8 +39,8 @@ struct ChannelTable {
   std::vector<Lane> lanes;
   std::vector<control::Demand> demands;  // distinct sets of circuits
   // Channel of a task: by rank and slot. Collective slots have one channel; peer slots one for each direction.
-  std::vector<ChannelId> outgoing;       // [slot_start[rank] + slot]: collective, or send
-  std::vector<ChannelId> incoming;       // receive
+  std::vector<ChannelId> outgoing;  // [slot_start[rank] + slot]: collective, or send
+  std::vector<ChannelId> incoming;  // receive
 };
 
 // Finds every channel that the graph uses and asks the fabric for its footprints.

@@ -73,8 +73,8 @@ class WaitGraph {
   void add_member_edges(OperationIndex id) {
     const OperationState& op = state_.operations[id];
     for (const model::Rank rank : members_of(op)) {
-      const bool here = std::any_of(op.members.begin(), op.members.end(),
-                                    [&](const Member& member) { return member.rank == rank; });
+      const bool here =
+          std::any_of(op.members.begin(), op.members.end(), [&](const Member& member) { return member.rank == rank; });
       if (here) continue;
       const auto task = missing_task(rank, op);
       if (!task) continue;

@@ -42,8 +42,12 @@ Time flow_time(double bytes, double rate) {
 class Simulator {
  public:
   Simulator(const model::TaskGraph& graph, const fabric::Fabric& fabric, const RunOptions& options, ChannelTable table)
-      : graph_(graph), options_(options), table_(std::move(table)), state_(graph, table_.channels.size()),
-        fabric_(fabric), shares_(fabric.capacities()) {
+      : graph_(graph),
+        options_(options),
+        table_(std::move(table)),
+        state_(graph, table_.channels.size()),
+        fabric_(fabric),
+        shares_(fabric.capacities()) {
     if (options.photonic) make_controller();
   }
 
@@ -91,8 +95,8 @@ class Simulator {
     }
     if (too_late_) return never_ends();
     if (state_.tasks_left != 0) {
-      return fail(ErrorCode::deadlock, describe_deadlock(graph_, table_, state_,
-                                                          controller_ ? &*controller_ : nullptr));
+      return fail(ErrorCode::deadlock,
+                  describe_deadlock(graph_, table_, state_, controller_ ? &*controller_ : nullptr));
     }
     ++steps_done_;
     if (recording_) finish_result();
@@ -201,12 +205,13 @@ class Simulator {
   void send_command(const control::SwitchCommand& command) {
     const PhotonicControl& photonic = *options_.photonic;
     Time path;
-    if (!photonic.free_control_path) path = sum_of_delays(timer_->message(command.rail), timer_->accepted(command.rail));
+    if (!photonic.free_control_path)
+      path = sum_of_delays(timer_->message(command.rail), timer_->accepted(command.rail));
     if (command.id >= state_.switches.size()) state_.switches.resize(command.id + 1);
     const Time dark = after(path);
     const Time done = std::max(dark, after(sum_of_delays(path, timer_->blind(command.rail))));
-    state_.switches[command.id] = {command.rail, static_cast<std::uint32_t>(command.connect.size() * 2), command.ahead,
-                                   now_, dark, done, {}};
+    state_.switches[command.id] = {
+        command.rail, static_cast<std::uint32_t>(command.connect.size() * 2), command.ahead, now_, dark, done, {}};
     queue_.push(done, kCircuits, kCommandDone, command.id, 0);
   }
 
@@ -250,7 +255,8 @@ class Simulator {
     if (op.flow_bytes == 0 || lane.footprint.usage.empty()) {
       queue_.push(after(latency), kEnds, kFlowDone, id, op.version);
     } else if (channel.is_private) {
-      queue_.push(after(sum_of_delays(latency, flow_time(op.flow_bytes, lane.solo_rate))), kEnds, kFlowDone, id, op.version);
+      queue_.push(after(sum_of_delays(latency, flow_time(op.flow_bytes, lane.solo_rate))), kEnds, kFlowDone, id,
+                  op.version);
     } else {
       queue_.push(after(latency), kBegins, kFlowBegins, id, op.version);
     }
@@ -424,7 +430,7 @@ class Simulator {
   std::uint64_t mispredictions_before_ = 0;
   bool unsettled_ = false;
   bool recording_ = false;
-  bool too_late_ = false;  // something would happen after kLatest
+  bool too_late_ = false;                        // something would happen after kLatest
   std::optional<model::SwitchRecord> answered_;  // the command whose answer is being handled
   Digest digest_;
   model::RunResult result_;

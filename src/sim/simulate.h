@@ -34,7 +34,7 @@ struct PhotonicControl {
 struct RunOptions {
   std::uint64_t seed = 1;
   std::uint32_t warm_up_steps = 1;
-  bool record_scale_up = false;    // also keep a CommRecord of every scale-up operation
+  bool record_scale_up = false;             // also keep a CommRecord of every scale-up operation
   std::optional<PhotonicControl> photonic;  // absent: an electrical fabric
   std::function<void(double)> progress;     // share of tasks done, 0..1; may be empty
 };

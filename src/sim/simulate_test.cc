@@ -22,7 +22,8 @@ using model::TaskKind;
 class Graph {
  public:
   explicit Graph(std::size_t ranks) : programs_(ranks), slots_(ranks), needs_(ranks), slot_keys_(ranks) {
-    graph_.names = {"task"}; }
+    graph_.names = {"task"};
+  }
 
   std::uint32_t group(Dimension dimension, std::vector<Rank> members) {
     graph_.groups.push_back({dimension, std::move(members)});
@@ -33,7 +34,8 @@ class Graph {
     task.duration = duration;
     return add(rank, task, std::move(needs));
   }
-  TaskIndex all_reduce(Rank rank, std::uint32_t group, std::uint32_t ordinal, Bytes bytes, std::vector<TaskIndex> needs = {}) {
+  TaskIndex all_reduce(Rank rank, std::uint32_t group, std::uint32_t ordinal, Bytes bytes,
+                       std::vector<TaskIndex> needs = {}) {
     model::Task task;
     task.kind = TaskKind::collective;
     task.collective = Collective::all_reduce;
@@ -43,7 +45,8 @@ class Graph {
     task.bytes = bytes;
     return add(rank, task, std::move(needs));
   }
-  TaskIndex message(TaskKind kind, Rank rank, Rank peer, std::uint32_t tag, Bytes bytes, std::vector<TaskIndex> needs = {}) {
+  TaskIndex message(TaskKind kind, Rank rank, Rank peer, std::uint32_t tag, Bytes bytes,
+                    std::vector<TaskIndex> needs = {}) {
     model::Task task;
     task.kind = kind;
     task.dimension = Dimension::pipeline;
@@ -152,8 +155,10 @@ model::TaskGraph alternating(Time window) {
   for (const Rank rank : {0U, 1U, 2U, 3U}) {
     const auto reduced = g.all_reduce(rank, rows[rank / 2], 0, kMessage);
     const auto work = g.compute(rank, window, {reduced});
-    if (rank < 2) g.message(TaskKind::send, rank, rank + 2, 7, kMessage, {work});
-    else g.message(TaskKind::receive, rank, rank - 2, 7, kMessage, {work});
+    if (rank < 2)
+      g.message(TaskKind::send, rank, rank + 2, 7, kMessage, {work});
+    else
+      g.message(TaskKind::receive, rank, rank - 2, 7, kMessage, {work});
   }
   return g.build({0, 0, 1, 1});
 }
@@ -204,13 +209,13 @@ TEST(Simulate, MessageAndControllerTimeAreChargedOncePerPhase) {
 model::TaskGraph overlapping() {
   Graph g(4);
   const std::uint32_t rows[] = {g.group(Dimension::data, {0, 1}), g.group(Dimension::data, {2, 3})};
-  g.message(TaskKind::receive, 0, 2, 1, kMessage);                       // 0: posted, waited for at the end
+  g.message(TaskKind::receive, 0, 2, 1, kMessage);  // 0: posted, waited for at the end
   g.all_reduce(0, rows[0], 0, kMessage);
-  const auto reduced1 = g.all_reduce(1, rows[0], 0, kMessage);           // 1: all-reduce, then send to 3
+  const auto reduced1 = g.all_reduce(1, rows[0], 0, kMessage);  // 1: all-reduce, then send to 3
   g.message(TaskKind::send, 1, 3, 2, kMessage, {reduced1});
-  const auto reduced2 = g.all_reduce(2, rows[1], 0, kMessage);           // 2: all-reduce, then send to 0
+  const auto reduced2 = g.all_reduce(2, rows[1], 0, kMessage);  // 2: all-reduce, then send to 0
   g.message(TaskKind::send, 2, 0, 1, kMessage, {reduced2});
-  const auto got = g.message(TaskKind::receive, 3, 1, 2, kMessage);      // 3: receive from 1, then all-reduce
+  const auto got = g.message(TaskKind::receive, 3, 1, 2, kMessage);  // 3: receive from 1, then all-reduce
   g.all_reduce(3, rows[1], 0, kMessage, {got});
   return g.build({0, 0, 1, 1});
 }
@@ -303,9 +308,7 @@ TEST(Simulate, ASwitchTimeBeyondTheRangeOfTimeIsRefused) {
     options.seed = seed;
     const auto result = run(alternating({}), *photonic(4, 1), options);
     refused = refused || !result;
-    if (result) {
-      EXPECT_GT(result->iteration_time.ps, 0);
-    }
+    if (result) { EXPECT_GT(result->iteration_time.ps, 0); }
   }
   EXPECT_TRUE(refused);
 }

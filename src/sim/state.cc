@@ -47,7 +47,8 @@ void State::reset() {
   needs_left.clear();
   needs_left.reserve(tasks);
   for (std::size_t program = 0; program < lockstep.size(); ++program) {
-    for (const std::uint32_t count : needs[program]) needs_left.insert(needs_left.end(), lockstep[program].ranks, count);
+    for (const std::uint32_t count : needs[program])
+      needs_left.insert(needs_left.end(), lockstep[program].ranks, count);
   }
   issued.assign(tasks, false);
   tasks_left = tasks;

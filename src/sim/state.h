@@ -41,7 +41,7 @@ struct OperationState {
   bool granted = false;
   bool running = false;
   bool flowing = false;
-  std::uint32_t version = 0;      // of its pending end; never reset, so that stale ends of a reused id are ignored
+  std::uint32_t version = 0;  // of its pending end; never reset, so that stale ends of a reused id are ignored
   Bytes payload;
   double flow_bytes = 0;
   double remaining = 0;
@@ -50,7 +50,7 @@ struct OperationState {
   Time issued_first;
   Time issued_last;
   Time started;
-  std::vector<Member> members;    // those that have issued it
+  std::vector<Member> members;  // those that have issued it
 };
 
 struct ChannelState {
@@ -77,23 +77,23 @@ class State {
 
   const model::TaskGraph& graph;
   struct Lockstep {
-    std::size_t first = 0;   // entry of its first task
-    std::size_t ranks = 0;   // that share the program
+    std::size_t first = 0;  // entry of its first task
+    std::size_t ranks = 0;  // that share the program
   };
-  std::vector<Lockstep> lockstep;                    // per program
-  std::vector<std::uint32_t> place_in_program;       // per rank
-  std::vector<ProgramSuccessors> successors;         // per program
-  std::vector<std::vector<std::uint32_t>> needs;     // per program: number of dependencies of each task
+  std::vector<Lockstep> lockstep;                 // per program
+  std::vector<std::uint32_t> place_in_program;    // per rank
+  std::vector<ProgramSuccessors> successors;      // per program
+  std::vector<std::vector<std::uint32_t>> needs;  // per program: number of dependencies of each task
   std::vector<double> program_flops;
-  std::vector<std::uint32_t> needs_left;             // per rank and task
-  std::vector<bool> issued;                          // per rank and task
+  std::vector<std::uint32_t> needs_left;  // per rank and task
+  std::vector<bool> issued;               // per rank and task
   std::vector<RankState> ranks;
   std::vector<ChannelState> channels;
   std::vector<OperationState> operations;
   std::vector<std::uint32_t> free_operations;
   std::vector<std::uint32_t> by_control_id;
-  std::vector<model::SwitchRecord> switches;         // by command id
-  std::vector<Member> ready;                         // tasks to issue now
+  std::vector<model::SwitchRecord> switches;  // by command id
+  std::vector<Member> ready;                  // tasks to issue now
   std::vector<model::Rank> idle_with_work;
   std::size_t tasks = 0;
   std::size_t tasks_left = 0;

@@ -19,7 +19,7 @@ constexpr std::int64_t kPorts = 4;
 
 // What the rungs of Photonrail's own engine vary.
 struct Physics {
-  bool binary_gigabytes = true;       // GB is 2^30
+  bool binary_gigabytes = true;  // GB is 2^30
   double bytes_per_element = 1;
   workload::OpsUnit ops = workload::OpsUnit::operations;
 };
@@ -36,8 +36,9 @@ class Ladder {
     const auto imported = [&](const char* id, const char* reason) {
       if (!options_.own_physics_only || std::string_view(id) == kOwnPhysics) add(id, reason, run_imported(physics));
     };
-    imported("own_engine", "Photonrail's engine: fluid, bidirectional rings, overlap of compute and communication, "
-                           "gang admission, whole ports");
+    imported("own_engine",
+             "Photonrail's engine: fluid, bidirectional rings, overlap of compute and communication, "
+             "gang admission, whole ports");
     physics.binary_gigabytes = false;
     imported("decimal_gigabytes", "GB is 1e9 bytes, not 2^30");
     physics.bytes_per_element = 2;

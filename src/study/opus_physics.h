@@ -2,8 +2,8 @@
 //
 // A ladder: the first rung is the published rules; each further rung takes one of them away, keeping those before away
 // too, so that the differences of neighbours add up to the whole difference. From the fourth rung on the time is
-// Photonrail's (sim/simulate.h): fluid collectives that overlap with compute and use both directions of a ring, circuits
-// by gang admission on four whole ports of a quarter of the rail rate each; static networks as an electrical
+// Photonrail's (sim/simulate.h): fluid collectives that overlap with compute and use both directions of a ring,
+// circuits by gang admission on four whole ports of a quarter of the rail rate each; static networks as an electrical
 // rail-optimised fabric (static_eps) or as whole ports split by the root of traffic (static_ideal).
 #pragma once
 
@@ -19,15 +19,15 @@
 namespace photonrail::study {
 
 struct Rung {
-  std::string id;       // "published_rules", "members_woken", ...
-  std::string reason;   // what this rung changes
+  std::string id;      // "published_rules", "members_woken", ...
+  std::string reason;  // what this rung changes
   std::int64_t step_ns = 0;
   std::string refused;  // why this rung cannot be run; empty when it can
 };
 
 // The published workload behind the traces, for the rungs that generate a step instead of reading one.
 struct OpusJob {
-  std::string model;               // catalog name
+  std::string model;  // catalog name
   std::int64_t layers = 96;
   std::int64_t sequence = 4096;
   std::int64_t global_batch = 256;
@@ -35,7 +35,7 @@ struct OpusJob {
 };
 
 struct LadderOptions {
-  bool own_physics_only = false;   // only the rung that is the same workload under Photonrail's own physics
+  bool own_physics_only = false;  // only the rung that is the same workload under Photonrail's own physics
   std::function<void(const Rung&)> done;
 };
 

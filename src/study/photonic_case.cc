@@ -25,7 +25,8 @@ Result<model::Distribution> from_catalog(const catalog::Figure<Time>& figure, co
   } else {
     return fail(ErrorCode::infeasible,
                 fmt::format("the catalog does not know the {} time of {} ({}); give switching.{} or a sweep in "
-                            "switching.times", term, ocs.name, figure.unknown, term));
+                            "switching.times",
+                            term, ocs.name, figure.unknown, term));
   }
   return d;
 }

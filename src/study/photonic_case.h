@@ -14,8 +14,8 @@ namespace photonrail::study {
 Result<model::RunResult> run_photonic(const Study& study, const catalog::Catalog& catalog, const Case& spec,
                                       const std::function<void(double)>& progress);
 
-// Whole ports of every GPU, split among the dimensions that leave a domain by their traffic or its square root. infeasible, with the shortfall, where there
-// are too few.
+// Whole ports of every GPU, split among the dimensions that leave a domain by their traffic or its square root.
+// infeasible, with the shortfall, where there are too few.
 Result<fabric::PortSplit> static_split(const model::TaskGraph& graph, const fabric::Layout& layout, std::int64_t ports,
                                        model::Policy policy);
 

@@ -30,10 +30,11 @@ Result<operators::GpuRates> rates_of(const catalog::Gpu& gpu, const model::Scena
                                                                             : gpu.bf16;
   if (!peak.value || !gpu.memory_rate.value) {
     return fail(ErrorCode::infeasible, fmt::format("the catalog gives no peak FLOP/s of {} at this precision, or no "
-                                                   "memory bandwidth ({})", gpu.name, peak.unknown));
+                                                   "memory bandwidth ({})",
+                                                   gpu.name, peak.unknown));
   }
-  return operators::GpuRates{*peak.value, *gpu.memory_rate.value, scenario.cluster.matmul_efficiency,
-                             scenario.cluster.memory_efficiency, {}};
+  return operators::GpuRates{
+      *peak.value, *gpu.memory_rate.value, scenario.cluster.matmul_efficiency, scenario.cluster.memory_efficiency, {}};
 }
 
 Status import_trace(Study& study, const ReadProgress& read) {
@@ -47,7 +48,8 @@ Status import_trace(Study& study, const ReadProgress& read) {
   if (study.scenario.cluster.gpus != 0 && study.scenario.cluster.gpus != gpus) {
     return fail(ErrorCode::invalid_input,
                 fmt::format("{}: the trace has {} ranks, but cluster.gpus is {}; leave cluster.gpus out, or set it to "
-                            "the number of ranks", source.trace, gpus, study.scenario.cluster.gpus));
+                            "the number of ranks",
+                            source.trace, gpus, study.scenario.cluster.gpus));
   }
   study.scenario.cluster.gpus = gpus;
   workload::ImportOptions options;
@@ -100,7 +102,8 @@ Status resolve_model(model::TransformerModel& m, const catalog::Catalog& catalog
   if (entry.experts > 0) {
     return fail(ErrorCode::infeasible,
                 fmt::format("model {} has experts; training steps of dense decoders can be generated, so give a dense "
-                            "model or a trace ([workload] trace)", entry.name));
+                            "model or a trace ([workload] trace)",
+                            entry.name));
   }
   fill<std::int64_t>(m.layers, entry.layers, 0);
   fill<std::int64_t>(m.hidden, entry.hidden, 0);

@@ -29,16 +29,16 @@ struct Case {
 
 struct CaseRun {
   Case spec;
-  Result<model::RunResult> run;             // or why it cannot be run
+  Result<model::RunResult> run;  // or why it cannot be run
 };
 
 struct Study {
-  model::Scenario scenario;                 // with [model] resolved
+  model::Scenario scenario;  // with [model] resolved
   catalog::Gpu gpu;
-  operators::GpuRates rates;                // of one GPU, at the training precision
+  operators::GpuRates rates;  // of one GPU, at the training precision
   fabric::Layout layout;
   model::TaskGraph graph;
-  std::vector<std::string> notes;           // what was inferred from traces, one sentence each
+  std::vector<std::string> notes;  // what was inferred from traces, one sentence each
 };
 
 // Fills the fields that are 0 from the catalog's model, where one is named. Refuses models with experts.
