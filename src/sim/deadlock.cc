@@ -59,14 +59,18 @@ class WaitGraph {
     }
   }
 
+  // The operation before in the group; where nobody has issued that yet, what its members must finish first.
   void add_order_edge(OperationIndex id) {
     const OperationState& op = state_.operations[id];
-    if (table_.channels[op.channel].point_to_point) return;
-    for (const OperationIndex other : state_.channels[op.channel].open) {
+    const ChannelState& line = state_.channels[op.channel];
+    if (table_.channels[op.channel].point_to_point || op.ordinal == line.next) return;
+    for (const OperationIndex other : line.open) {
       if (state_.operations[other].ordinal + 1 == op.ordinal) {
         edges_[id].push_back({other, "it comes first in the group"});
+        return;
       }
     }
+    for (const model::Rank rank : members_of(op)) add_needs(id, rank, op.channel, op.ordinal - 1);
   }
 
   // Members that have not issued the operation, and what each of them must finish first.
@@ -76,11 +80,15 @@ class WaitGraph {
       const bool here =
           std::any_of(op.members.begin(), op.members.end(), [&](const Member& member) { return member.rank == rank; });
       if (here) continue;
-      const auto task = missing_task(rank, op);
-      if (!task) continue;
-      std::set<model::TaskIndex> seen;
-      add_unfinished(id, rank, *task, seen);
+      add_needs(id, rank, op.channel, op.ordinal);
     }
+  }
+
+  void add_needs(OperationIndex id, model::Rank rank, ChannelId channel, std::uint32_t ordinal) {
+    const auto task = task_of(rank, channel, ordinal);
+    if (!task) return;
+    std::set<model::TaskIndex> seen;
+    add_unfinished(id, rank, *task, seen);
   }
 
   std::vector<model::Rank> members_of(const OperationState& op) const {
@@ -89,14 +97,14 @@ class WaitGraph {
     return graph_.groups[channel.group].members;
   }
 
-  std::optional<model::TaskIndex> missing_task(model::Rank rank, const OperationState& op) const {
+  std::optional<model::TaskIndex> task_of(model::Rank rank, ChannelId channel, std::uint32_t ordinal) const {
     const model::Program& program = graph_.program(rank);
     for (model::TaskIndex index = 0; index < program.tasks.size(); ++index) {
       const model::Task& task = program.tasks[index];
-      if (task.kind == model::TaskKind::compute || task.ordinal != op.ordinal) continue;
+      if (task.kind == model::TaskKind::compute || task.ordinal != ordinal) continue;
       const std::size_t slot = graph_.slot_start[rank] + task.slot;
       const auto& side = task.kind == model::TaskKind::receive ? table_.incoming : table_.outgoing;
-      if (side[slot] == op.channel) return index;
+      if (side[slot] == channel) return index;
     }
     return std::nullopt;
   }

@@ -178,12 +178,43 @@ class Simulator {
     op.members.push_back({rank, index});
     if (op.members.size() == channel.members) op.issued_last = now_;
     if (controlled(op)) {
-      const control::OperationId control_id = op.control_id;
-      controller_->announce(control_id, rank);
-      take_outputs();
+      announce(id, rank);
     } else if (op.members.size() == channel.members) {
       op.granted = true;
       try_start(id);
+    }
+  }
+
+  // Gang admission: collectives of a group take their tickets in the order in which they will run. One that took its
+  // ticket first would hold its ports while it waits for the one before, which may need them for its own issue.
+  void announce(std::uint32_t id, Rank rank) {
+    OperationState& op = state_.operations[id];
+    const Channel& channel = table_.channels[op.channel];
+    if (options_.photonic->rule == control::AdmissionRule::naive_lock) {
+      controller_->announce(op.control_id, rank);
+    } else if (op.members.size() < channel.members) {
+      return;
+    } else if (channel.point_to_point) {
+      announce_all(op);
+    } else {
+      announce_in_order(state_.channels[op.channel], channel.members);
+    }
+    take_outputs();
+  }
+
+  void announce_all(const OperationState& op) {
+    for (const Member& member : op.members) controller_->announce(op.control_id, member.rank);
+  }
+
+  void announce_in_order(ChannelState& line, std::size_t members) {
+    for (;;) {
+      const auto next = std::find_if(line.open.begin(), line.open.end(), [&](std::uint32_t id) {
+        const OperationState& op = state_.operations[id];
+        return op.ordinal == line.next_ticket && op.members.size() == members;
+      });
+      if (next == line.open.end()) return;
+      ++line.next_ticket;
+      announce_all(state_.operations[*next]);
     }
   }
 

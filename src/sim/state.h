@@ -57,6 +57,7 @@ struct ChannelState {
   std::vector<std::uint32_t> open;  // operations that somebody has issued and that are not finished
   std::uint32_t next = 0;           // ordinal of the collective that starts next
   bool busy = false;
+  std::uint32_t next_ticket = 0;    // ordinal of the collective that is announced to the controller next
 };
 
 class State {
