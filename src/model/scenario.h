@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
+#include "model/task_graph.h"
 
 namespace photonrail::model {
 
@@ -129,6 +131,7 @@ struct Workload {                  // [workload]: an imported trace instead of t
   std::string group_file;          // communicator groups; "": the one beside the traces
   double bytes_per_unit = 1.0;     // what one unit of comm_size and tensor_size is; 2.0 where they count bf16 elements
   bool multiply_accumulates = true;  // num_ops counts multiply-accumulates (two operations each), as STAGE does
+  std::map<std::string, Dimension> dimensions;  // group id -> dimension, where what the importer infers is wrong
 };
 
 struct Scenario {

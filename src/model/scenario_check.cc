@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/units_text.h"
 #include "config/write.h"
 #include "model/scenario_describe.h"
 #include "model/scenario_text.h"
@@ -37,6 +38,7 @@ class Rules {
     domains();
     switching();
     cases();
+    rates();
   }
 
  private:
@@ -221,6 +223,12 @@ class Rules {
           fmt::format("these are: {}", known));
   }
 
+  void rates() {
+    if (s_.control.policies.empty() || s_.electrical.fabrics.empty()) return;
+    const auto note = unequal_rates_note(s_.rail.ports, s_.rail.port_rate, s_.electrical.nic_rate);
+    if (note) diagnostics_.warning(span(given("rail.ports") ? "rail.ports" : "electrical.nic_rate"), *note);
+  }
+
   const Scenario& s_;
   const config::Places& places_;
   config::Diagnostics& diagnostics_;
@@ -228,6 +236,16 @@ class Rules {
 };
 
 }  // namespace
+
+std::optional<std::string> unequal_rates_note(std::int64_t ports, Rate port_rate, Rate nic_rate) {
+  const Rate rails = port_rate * ports;
+  if (rails == nic_rate) return std::nullopt;
+  return fmt::format(
+      "{} photonic port{} of {} give a GPU {}, {} than the {} of its electrical NIC: differences between the fabrics "
+      "are partly those of the rates (rail.ports, rail.port_rate, electrical.nic_rate)",
+      ports, ports == 1 ? "" : "s", to_text(port_rate), to_text(rails), rails > nic_rate ? "more" : "less",
+      to_text(nic_rate));
+}
 
 void check_rules(const Scenario& scenario, const config::Places& places, config::Diagnostics& diagnostics) {
   Rules(scenario, places, diagnostics).run();

@@ -69,6 +69,14 @@ std::span<const EnumName<Admission>> names_of(Admission) {
   return kNames;
 }
 
+std::span<const EnumName<Dimension>> names_of(Dimension) {
+  static constexpr EnumName<Dimension> kNames[] = {
+      {Dimension::tensor, "tensor", "tensor parallelism"}, {Dimension::data, "data", "data parallelism, sharded or not"},
+      {Dimension::pipeline, "pipeline", "pipeline stages"}, {Dimension::context, "context", "context parallelism"},
+      {Dimension::expert, "expert", "expert parallelism"}, {Dimension::other, "other", "none of these"}};
+  return kNames;
+}
+
 std::span<const EnumName<Fabric>> names_of(Fabric) {
   static constexpr EnumName<Fabric> kNames[] = {
       {Fabric::rail_optimised, "rail_optimised", "leaves per rail, joined by spines"},
@@ -224,6 +232,9 @@ void describe(Fields& f, Workload& w) {
      .above = 0});
   f("multiply_accumulates", w.multiply_accumulates,
     {.doc = "num_ops counts multiply-accumulates, two operations each, as the STAGE generator does."});
+  f("dimensions", w.dimensions,
+    {.doc = "Dimension of a communicator group, by its id: dimensions.5 = \"data\", where what the importer infers (a "
+            "note of the report) is wrong."});
 }
 
 void describe(Fields& f, Scenario& s) {

@@ -14,6 +14,7 @@ std::span<const config::EnumName<Recompute>> names_of(Recompute);
 std::span<const config::EnumName<Precision>> names_of(Precision);
 std::span<const config::EnumName<Policy>> names_of(Policy);
 std::span<const config::EnumName<Admission>> names_of(Admission);
+std::span<const config::EnumName<Dimension>> names_of(Dimension);
 std::span<const config::EnumName<Fabric>> names_of(Fabric);
 std::span<const config::EnumName<LoadBalance>> names_of(LoadBalance);
 std::span<const config::EnumName<CostMode>> names_of(CostMode);

@@ -24,8 +24,8 @@ Result<model::Distribution> from_catalog(const catalog::Figure<Time>& figure, co
     d.high = *figure.high;
   } else {
     return fail(ErrorCode::infeasible,
-                fmt::format("the catalog does not know the {} time of {} ({}); give switching.{} or a sweep in "
-                            "switching.times",
+                fmt::format("the catalog does not know the {} time of {} ({})\n  hint: give it, for example --set "
+                            "'switching.{}=\"0 ms\"', or sweep: --set 'switching.times=[\"10 ms\", \"100 ms\"]'",
                             term, ocs.name, figure.unknown, term));
   }
   return d;
@@ -54,7 +54,22 @@ Result<sim::SwitchTerms> switch_terms(const model::Switching& s, const catalog::
   return terms;
 }
 
+Time middle_of(const model::Distribution& d) {
+  if (d.shape != model::Distribution::Shape::uniform) return d.typical;
+  return d.typical + Time{(d.high - d.typical).ps / 2};
+}
+
 }  // namespace
+
+Result<SwitchTime> switch_time(const model::Switching& switching, const catalog::Catalog& catalog) {
+  PR_ASSIGN(const sim::SwitchTerms terms, switch_terms(switching, catalog, {}));
+  SwitchTime time{
+      middle_of(terms.dark), middle_of(terms.settle), middle_of(terms.link_up), middle_of(terms.relock), {}};
+  for (const Time term : {time.dark, time.settle, time.link_up, time.relock}) {
+    time.total = sim::sum_of_delays(time.total, term);
+  }
+  return time;
+}
 
 Result<fabric::PortSplit> static_split(const model::TaskGraph& graph, const fabric::Layout& layout, std::int64_t ports,
                                        model::Policy policy) {

@@ -14,6 +14,18 @@ namespace photonrail::study {
 Result<model::RunResult> run_photonic(const Study& study, const catalog::Catalog& catalog, const Case& spec,
                                       const std::function<void(double)>& progress);
 
+// The scenario's own switch without a sweep: terms from the scenario, else from the catalog; of a distribution its
+// median or mean, of a range its middle.
+struct SwitchTime {
+  Time dark;
+  Time settle;
+  Time link_up;
+  Time relock;
+  Time total;
+};
+// infeasible, with what to give, where nobody knows a term.
+Result<SwitchTime> switch_time(const model::Switching& switching, const catalog::Catalog& catalog);
+
 // Whole ports of every GPU, split among the dimensions that leave a domain by their traffic or its square root.
 // infeasible, with the shortfall, where there are too few.
 Result<fabric::PortSplit> static_split(const model::TaskGraph& graph, const fabric::Layout& layout, std::int64_t ports,

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <charconv>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -37,6 +39,32 @@ Result<operators::GpuRates> rates_of(const catalog::Gpu& gpu, const model::Scena
       *peak.value, *gpu.memory_rate.value, scenario.cluster.matmul_efficiency, scenario.cluster.memory_efficiency, {}};
 }
 
+Result<std::map<std::int32_t, model::Dimension>> dimensions_by_id(const model::Workload& source,
+                                                                   const workload::TraceSet& traces) {
+  std::map<std::int32_t, model::Dimension> result;
+  for (const auto& [text, dimension] : source.dimensions) {
+    std::int32_t id = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+    if (error != std::errc() || end != text.data() + text.size() || !traces.groups.members.contains(id)) {
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("workload.dimensions.{}: the traces have no group of this id", text));
+    }
+    result[id] = dimension;
+  }
+  return result;
+}
+
+// Before anything runs, and whether or not a case needs them: a misspelt name is a mistake.
+Status check_names(const model::Scenario& scenario, const catalog::Catalog& catalog) {
+  if (const auto ocs = catalog.ocs(scenario.switching.ocs); !ocs) {
+    return fail(ocs.error().code, "switching.ocs: " + ocs.error().message);
+  }
+  if (const auto box = catalog.network_switch(scenario.electrical.network_switch); !box) {
+    return fail(box.error().code, "electrical.network_switch: " + box.error().message);
+  }
+  return {};
+}
+
 Status import_trace(Study& study, const ReadProgress& read) {
   const model::Workload& source = study.scenario.workload;
   workload::ReadOptions reading;
@@ -59,6 +87,7 @@ Status import_trace(Study& study, const ReadProgress& read) {
   options.tensor_bytes_per_unit = source.bytes_per_unit;
   options.comm_bytes_per_unit = source.bytes_per_unit;
   options.domain = study.scenario.cluster.domain;
+  PR_ASSIGN(options.dimension_of, dimensions_by_id(source, traces));
   PR_ASSIGN(workload::ImportedStep step, workload::import_step(traces, options));
   std::vector<fabric::Place> places;
   for (std::size_t rank = 0; rank < traces.ranks(); ++rank) {
@@ -123,6 +152,7 @@ Result<Study> make_study(const model::Scenario& scenario, const catalog::Catalog
   PR_TRY(resolve_model(study.scenario.model, catalog));
   PR_ASSIGN(study.gpu, catalog.gpu(scenario.cluster.gpu));
   PR_ASSIGN(study.rates, rates_of(study.gpu, scenario));
+  PR_TRY(check_names(scenario, catalog));
   if (scenario.workload.trace.empty()) {
     PR_TRY(generate(study));
   } else {
