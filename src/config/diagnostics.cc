@@ -49,6 +49,13 @@ SourceId Diagnostics::add_source(std::string name, std::string text, SourceKind 
   return static_cast<SourceId>(sources_.size() - 1);
 }
 
+bool Diagnostics::has_error_at(Span span) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    const Span& at = entry.span;
+    return at.known() && at.source == span.source && at.line == span.line && at.column == span.column;
+  });
+}
+
 void Diagnostics::add(const char* severity, Span span, std::string message, std::string hint) {
   if (!full()) entries_.push_back({severity, span, std::move(message), std::move(hint), {}});
 }
@@ -141,6 +148,28 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
     best_distance = distance;
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
+  constexpr std::size_t kSuggestions = 5;
+  constexpr std::size_t kTellingLetters = 2;  // below it, containing a word says nothing
+  const std::string wanted = folded(word);
+  const std::string_view near = nearest(word, candidates);
+  std::vector<std::string_view> found;
+  if (!near.empty()) found.push_back(near);
+  for (const bool begins : {true, false}) {
+    for (const std::string_view candidate : candidates) {
+      const std::size_t at = wanted.size() < kTellingLetters ? std::string::npos : folded(candidate).find(wanted);
+      const bool fits = begins ? at == 0 : at != std::string::npos && at > 0;
+      const bool told = std::find(found.begin(), found.end(), candidate) != found.end();
+      if (fits && !told && found.size() < kSuggestions) found.push_back(candidate);
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    text += fmt::format("{}\"{}\"", i == 0 ? "" : i + 1 == found.size() ? " or " : ", ", found[i]);
+  }
+  return text.empty() ? text : "; did you mean " + text + "?";
 }
 
 }  // namespace photonrail::config

@@ -43,6 +43,7 @@ class Diagnostics {
   void note(Span span, std::string message);
 
   bool has_errors() const { return error_count_ > 0; }
+  bool has_error_at(Span span) const;  // an error that begins exactly there
   bool full() const { return entries_.size() >= kEntriesMax; }  // more are counted, but not kept
   std::size_t error_count() const { return error_count_; }
   std::string_view source_text(SourceId id) const { return sources_[id].text; }
@@ -78,5 +79,9 @@ class Diagnostics {
 
 // The candidate that `word` most likely means: few edits, or equal but for case, '-' and '_'. Empty when none is near.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates);
+
+// "; did you mean "a", "b" or "c"?": all candidates that begin with `word` or contain it, else the nearest; empty where
+// nothing is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace photonrail::config

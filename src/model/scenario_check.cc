@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "base/units_text.h"
 #include "config/write.h"
@@ -23,10 +24,16 @@ Term term(std::string path, std::int64_t value) { return {std::move(path), fmt::
 class Rules {
  public:
   Rules(const Scenario& scenario, const config::Places& places, config::Diagnostics& diagnostics)
-      : s_(scenario), places_(places), diagnostics_(diagnostics) {}
+      : s_(scenario), places_(places), diagnostics_(diagnostics), beside_errors_(diagnostics.has_errors()) {}
 
   void run() {
     generated_ = s_.workload.trace.empty();
+    if (beside_errors_) {
+      degrees();
+      batch();
+      domains();
+      return;
+    }
     if (generated_) {
       present();
       degrees();
@@ -42,6 +49,13 @@ class Rules {
   }
 
  private:
+  // Where single fields have errors, a rule is only worth reporting when each of its fields was given without one.
+  bool usable(std::initializer_list<const char*> paths) const {
+    return !beside_errors_ || std::all_of(paths.begin(), paths.end(), [this](const char* path) {
+      return given(path) && !diagnostics_.has_error_at(span(path));
+    });
+  }
+
   bool given(const std::string& path) const { return places_.find(path) != places_.end(); }
 
   config::Span span(const std::string& path) const {
@@ -87,6 +101,7 @@ class Rules {
   }
 
   void degrees() {
+    if (!usable({"cluster.gpus", "parallelism.data", "parallelism.pipeline", "parallelism.tensor"})) return;
     const Parallelism& p = s_.parallelism;
     const std::int64_t product = p.data * p.pipeline * p.tensor;  // at most 2^44 by their ranges
     if (s_.cluster.gpus == 0 || product == s_.cluster.gpus) return;
@@ -98,6 +113,7 @@ class Rules {
   }
 
   void batch() {
+    if (!usable({"parallelism.data", "training.microbatches", "training.global_batch"})) return;
     const std::int64_t shares = s_.parallelism.data * s_.training.microbatches;
     divides(shares,
             {term("parallelism.data", s_.parallelism.data), term("training.microbatches", s_.training.microbatches)},
@@ -149,6 +165,7 @@ class Rules {
   }
 
   void domains() {
+    if (!usable({"cluster.gpus", "cluster.domain", "parallelism.tensor"})) return;
     const std::int64_t domain = s_.cluster.domain;
     divides(domain, {term("cluster.domain", domain)}, s_.cluster.gpus, term("cluster.gpus", s_.cluster.gpus),
             "the cluster is not made of whole scale-up domains");
@@ -232,6 +249,7 @@ class Rules {
   const Scenario& s_;
   const config::Places& places_;
   config::Diagnostics& diagnostics_;
+  const bool beside_errors_;  // single fields have errors already
   bool generated_ = true;
 };
 

@@ -54,7 +54,7 @@ TEST(Scenario, DefaultsFileAndOptionsInLayers) {
   EXPECT_EQ(loaded->origin("rail.port_rate"), "default");
   EXPECT_TRUE(loaded->given("model.catalog"));
   EXPECT_FALSE(loaded->given("model.layers"));
-  EXPECT_EQ(loaded->warnings(), "");
+  EXPECT_NE(loaded->warnings().find("2 photonic ports of 12.5 GB/s give a GPU 25 GB/s"), std::string::npos);
 }
 
 TEST(Scenario, MatricesOfTheMlpAreLeftToANamedModel) {
@@ -184,6 +184,17 @@ s.toml:7:13: error: "on-demand" is not one of "static_proportional", "static_sqr
     7 | policies = ["on-demand"]
       |             ^~~~~~~~~~~
 4 errors)");
+}
+
+// A misspelt key and degrees that do not multiply are one report; a rule over a field with an error is left out.
+TEST(Scenario, RulesBetweenSoundFieldsAreReportedBesideOtherErrors) {
+  const std::string degrees = "[cluster]\ngpus = 24\n[parallelism]\ndata = 4\npipeline = 2\ntensor = 2\n";
+  const std::string both = errors(degrees + "[rail]\nportz = 4\n");
+  EXPECT_NE(both.find("s.toml:2:8: error: data 4 x pipeline 2 x tensor 2 makes 16 GPUs"), std::string::npos) << both;
+  EXPECT_NE(both.find("unknown key \"portz\""), std::string::npos) << both;
+  EXPECT_NE(both.find("2 errors"), std::string::npos) << both;
+  const std::string alone = errors("[cluster]\ngpus = 24\n[parallelism]\ndata = \"four\"\npipeline = 2\ntensor = 2\n");
+  EXPECT_EQ(alone.find("makes"), std::string::npos) << alone;
 }
 
 TEST(Scenario, RulesRunAgainOnACompletedModel) {

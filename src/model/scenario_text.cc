@@ -66,8 +66,6 @@ Result<LoadedScenario> parse_scenario(std::string_view text, std::string_view na
   if (!root) return fail(diagnostics.to_error());
   for (const std::string& set : sets) config::apply_set(*root, set, diagnostics);
   config::read(*root, loaded.scenario, diagnostics, loaded.places);
-  // Rules between fields would only repeat what single fields already report.
-  if (diagnostics.has_errors()) return fail(diagnostics.to_error());
   TransformerModel& model = loaded.scenario.model;
   const bool own_model = loaded.scenario.workload.trace.empty() && model.catalog.empty();
   if (own_model && model.feed_forward_matrices == 0)
