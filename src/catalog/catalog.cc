@@ -165,10 +165,8 @@ Result<Entry> find(const std::vector<Entry>& entries, std::string_view name, con
     if (lower(entry.name) == lower(name)) return entry;
     names.push_back(entry.name);
   }
-  const std::string_view near = config::nearest(name, names);
-  const std::string hint = near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near);
-  return fail(ErrorCode::invalid_input,
-              fmt::format("no {} \"{}\" in the catalog{} (photonrail catalog list shows all)", kind, name, hint));
+  return fail(ErrorCode::invalid_input, fmt::format("no {} \"{}\" in the catalog{} (photonrail catalog list shows all)",
+                                                    kind, name, config::did_you_mean(name, names)));
 }
 
 }  // namespace

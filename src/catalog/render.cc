@@ -145,9 +145,8 @@ Error no_entry(const Catalog& catalog, std::string_view name) {
   each_kind(catalog, [&](const char*, const auto& entries) {
     for (const auto& entry : entries) names.push_back(entry.name);
   });
-  const std::string_view near = config::nearest(name, names);
   return {ErrorCode::usage, fmt::format("nothing called \"{}\" in the catalog{}\n(photonrail catalog list shows all)",
-                                        name, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near))};
+                                        name, config::did_you_mean(name, names))};
 }
 
 }  // namespace

@@ -189,6 +189,7 @@ TEST(ReadErrors, WrongKinds) {
       {"on = \"true\"", "true or false is wanted, not a string"},
       {"label = 3", "a string in quotes is wanted, not an integer"},
       {"colour = \"bleu\"", "\"bleu\" is not one of \"red\", \"blue\"; did you mean \"blue\"?"},
+      {"colour = \"SKY\"", "\"SKY\" is not one of \"red\", \"blue\"; did you mean \"blue\" (as the sky)?"},
       {"colour = 1", "one of \"red\", \"blue\" is wanted, not an integer"},
       {"rate = 50", "a number without a unit; a rate is wanted, such as \"50 GB/s\""},
       {"rate = \"50\"", "\"50\" has no unit; a rate is wanted, such as \"50 GB/s\""},
@@ -445,6 +446,16 @@ TEST(Nearest, FewEditsOrOnlyCaseAndDashes) {
   EXPECT_EQ(nearest("Rail-Only", {"rail_only", "fat_tree"}), "rail_only");
   EXPECT_EQ(nearest("zzzz", {"rate", "ports"}), "");
   EXPECT_EQ(nearest("ab", {"xy"}), "");
+}
+
+// Red if part of a longer name found nothing, which the edit distance alone would say.
+TEST(Diagnostics, SuggestsWhatBeginsWithOrContainsTheWord) {
+  EXPECT_EQ(did_you_mean("polatis", {"calient-s320", "polatis-6000", "polatis-576"}),
+            "; did you mean \"polatis-6000\" or \"polatis-576\"?");
+  EXPECT_EQ(did_you_mean("S320", {"calient-s320", "polatis-576"}), "; did you mean \"calient-s320\"?");
+  EXPECT_EQ(did_you_mean("H201", {"H100", "H200"}), "; did you mean \"H200\"?");
+  EXPECT_EQ(did_you_mean("zzzz", {"rate", "ports"}), "");
+  EXPECT_EQ(did_you_mean("r", {"rate", "ports"}), "");
 }
 
 TEST(ReadFile, ReportsWhatTheSystemSays) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 
 namespace photonrail::config {
@@ -181,6 +183,16 @@ std::string assign_integer(const Node& node, std::int64_t low, std::uint64_t hig
   return {};
 }
 
+// Whether `word` stands in the description of a choice: "fsdp" for one that is "and weights: FSDP".
+bool means(std::string_view doc, std::string_view word) {
+  constexpr std::size_t kTellingLetters = 3;
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  return word.size() >= kTellingLetters &&
+         std::search(doc.begin(), doc.end(), word.begin(), word.end(), same) != doc.end();
+}
+
 std::string assign_choice(const Node& node, const std::vector<LeafValue::Choice>& choices, std::size_t& index) {
   std::vector<std::string_view> names;
   for (const LeafValue::Choice& choice : choices) names.push_back(choice.name);
@@ -192,6 +204,10 @@ std::string assign_choice(const Node& node, const std::vector<LeafValue::Choice>
   }
   const std::string_view near = nearest(node.text, names);
   if (!near.empty()) return fmt::format("\"{}\" is not one of {}; did you mean \"{}\"?", node.text, known, near);
+  for (const LeafValue::Choice& choice : choices) {
+    if (!means(choice.doc, node.text)) continue;
+    return fmt::format("\"{}\" is not one of {}; did you mean \"{}\" ({})?", node.text, known, choice.name, choice.doc);
+  }
   return fmt::format("\"{}\" is not one of {}", node.text, known);
 }
 
