@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "base/check.h"
@@ -40,7 +41,7 @@ Result<operators::GpuRates> rates_of(const catalog::Gpu& gpu, const model::Scena
 }
 
 Result<std::map<std::int32_t, model::Dimension>> dimensions_by_id(const model::Workload& source,
-                                                                   const workload::TraceSet& traces) {
+                                                                  const workload::TraceSet& traces) {
   std::map<std::int32_t, model::Dimension> result;
   for (const auto& [text, dimension] : source.dimensions) {
     std::int32_t id = 0;
@@ -54,9 +55,11 @@ Result<std::map<std::int32_t, model::Dimension>> dimensions_by_id(const model::W
   return result;
 }
 
-// Before anything runs, and whether or not a case needs them: a misspelt name is a mistake.
+// Before anything runs, and whether or not a case needs them: a misspelt name is a mistake. An OCS whose times are all
+// given need not be in the catalog.
 Status check_names(const model::Scenario& scenario, const catalog::Catalog& catalog) {
-  if (const auto ocs = catalog.ocs(scenario.switching.ocs); !ocs) {
+  const bool own_times = scenario.switching.dark && scenario.switching.settle;
+  if (const auto ocs = catalog.ocs(scenario.switching.ocs); !ocs && !own_times) {
     return fail(ocs.error().code, "switching.ocs: " + ocs.error().message);
   }
   if (const auto box = catalog.network_switch(scenario.electrical.network_switch); !box) {
@@ -118,6 +121,15 @@ Result<model::RunResult> run_electrical(const Study& study, const catalog::Catal
   run.warm_up_steps = 0;  // nothing carries over from step to step
   run.progress = progress;
   return sim::run(study.graph, *fabric, run);
+}
+
+// A case that is too large for the machine is refused; the others go on.
+Result<model::RunResult> run_within_memory(const Study& study, const catalog::Catalog& catalog, const Case& spec) {
+  try {
+    return run_case(study, catalog, spec);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::infeasible, "not enough memory; fewer GPUs or threads (--threads 1) need less");
+  }
 }
 
 }  // namespace
@@ -191,7 +203,7 @@ std::vector<CaseRun> run_cases(const Study& study, const catalog::Catalog& catal
   std::mutex mutex;
   const auto work = [&] {
     for (std::size_t i = next++; i < cases.size(); i = next++) {
-      runs[i].run = run_case(study, catalog, cases[i]);
+      runs[i].run = run_within_memory(study, catalog, cases[i]);
       const std::lock_guard lock(mutex);
       if (done) done(++finished);
     }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "study/opus_physics.h"
+#include "study/photonic_case.h"
 #include "workload/trace_set.h"
 
 namespace photonrail::study {
@@ -91,14 +92,21 @@ TEST(Study, WithoutASweepTheSwitchOfTheCatalogSetsTheTime) {
   s.switching.ocs = "no-such-switch";
   const auto catalog = builtin();
   const auto study = make_study(s, catalog, {});
+  ASSERT_FALSE(study);
+  EXPECT_NE(study.error().message.find("switching.ocs: no optical circuit switch \"no-such-switch\""), std::string::npos)
+      << study.error().message;
+  s.switching.ocs = "calient-s320";
   const Case demand{"on_demand", model::Policy::on_demand, {}, {}};
-  const auto unknown = run_case(*study, catalog, demand);
+  const auto unknown = run_case(*make_study(s, catalog, {}), catalog, demand);
   ASSERT_FALSE(unknown);
-  EXPECT_NE(unknown.error().message.find("no-such-switch"), std::string::npos) << unknown.error().message;
+  EXPECT_NE(unknown.error().message.find("--set 'switching.settle=\"0 ms\"'"), std::string::npos);
+  EXPECT_FALSE(switch_time(s.switching, catalog));
+  s.switching.ocs = "own-switch";
   s.switching.dark.emplace().typical = milliseconds(20);
   s.switching.settle.emplace().typical = milliseconds(5);
   const auto given = run_case(*make_study(s, catalog, {}), catalog, demand);
   ASSERT_TRUE(given) << given.error().message;
+  EXPECT_EQ(switch_time(s.switching, catalog)->total, milliseconds(25) + s.switching.link_up.typical);
   for (const auto& record : given->switches) EXPECT_EQ(record.finished - record.started, milliseconds(25));
 }
 
