@@ -161,7 +161,9 @@ class Reader {
     if (files_ == 0) {
       const std::string wanted = prefix_.empty() ? "<name>" : prefix_;
       return refuse(
-          fmt::format("no rank found\n  hint: expected trace files {}.0.et, {}.1.et, ... (or .et.gz)", wanted, wanted));
+          fmt::format("no rank found\n  hint: expected trace files {}.0.et, {}.1.et, ... (or .et.gz); Kineto and JSON "
+                      "traces are not read, convert them to Chakra .et",
+                      wanted, wanted));
     }
     std::vector<std::string> missing;
     for (std::size_t rank = 0; rank < set_.ranks(); ++rank) {
