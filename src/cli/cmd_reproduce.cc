@@ -121,7 +121,7 @@ std::string rendered(const Rows& rows, Format format, const report::TextStyle& s
 
 Status run(const ReproduceOptions& options) {
   if (!options.out.empty()) PR_TRY(report::prepare_directory(options.out));
-  report::Progress progress(report::stderr_is_terminal());
+  report::Progress progress(report::stderr_is_terminal() && !options.quiet);
   PR_ASSIGN(const Rows costs, cost_rows(options.only));
   PR_ASSIGN(Rows rows, step_rows(options, progress));
   rows.insert(rows.end(), costs.begin(), costs.end());

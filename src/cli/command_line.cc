@@ -183,6 +183,7 @@ class Commands {
     add_format(c, reproduce_.format);
     c.add_option("--out", reproduce_.out, "Directory for the table in every format")->option_text("DIR");
     add_threads(c, reproduce_.threads);
+    c.add_flag("--quiet", reproduce_.quiet, "No progress on standard error");
   }
 
   void add_explain() {

@@ -83,6 +83,7 @@ struct ReproduceOptions {
   Format format = Format::text;
   std::string out;
   unsigned threads = 0;
+  bool quiet = false;  // no progress
 };
 
 struct VersionOptions {};

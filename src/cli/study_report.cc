@@ -6,10 +6,12 @@
 
 #include "base/units_text.h"
 #include "cli/network_costs.h"
+#include "cli/switch_text.h"
 #include "cli/window_stats.h"
 #include "model/scenario_describe.h"
 #include "report/progress.h"
 #include "report/simulate_report.h"
+#include "study/names.h"
 #include "workload/training.h"
 
 namespace photonrail::cli {
@@ -23,6 +25,8 @@ std::string name_of(T value) {
   return "";
 }
 
+bool switches(const study::Case& c) { return c.policy && !study::is_static(*c.policy); }
+
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
 Lines generated_lines(const model::Scenario& s) {
@@ -35,6 +39,7 @@ Lines generated_lines(const model::Scenario& s) {
   lines.emplace_back("step", fmt::format("{} sequences of {} tokens, {} micro-batches, {}, {}, {}, recompute {}",
                                          t.global_batch, t.sequence, t.microbatches, name_of(t.schedule),
                                          name_of(t.precision), name_of(t.sharding), name_of(t.recompute)));
+  lines.emplace_back("memory", "capacity is not checked");
   lines.emplace_back("parallelism", fmt::format("data {} x pipeline {} x tensor {}", s.parallelism.data,
                                                 s.parallelism.pipeline, s.parallelism.tensor));
   return lines;
@@ -75,6 +80,17 @@ void set_workload(report::SimulateInputs& in, const study::Study& study) {
   in.model_flops_source = "matrix products of forward and backward pass, from the model's dimensions";
 }
 
+// Nothing where no policy switches.
+std::vector<std::string> switch_lines(const study::Study& study, const std::vector<study::Case>& cases,
+                                      const SwitchText& text) {
+  if (std::none_of(cases.begin(), cases.end(), switches)) return {};
+  if (!study.scenario.switching.times.empty()) {
+    return {fmt::format("switching times swept; {} added to each", text.added)};
+  }
+  if (!text.own) return {text.own_text.substr(0, text.own_text.find('\n'))};
+  return {text.own_text, fmt::format("and on top: {}", text.added)};
+}
+
 report::SimulateInputs inputs_of(const ScenarioInput& input, const study::Study& study) {
   report::SimulateInputs in;
   in.scenario = study.scenario;
@@ -89,11 +105,12 @@ report::SimulateInputs inputs_of(const ScenarioInput& input, const study::Study&
   return in;
 }
 
-report::CaseOutcome outcome_of(study::CaseRun&& run, const std::string& photonic_network) {
+report::CaseOutcome outcome_of(study::CaseRun&& run, const std::string& photonic_network, std::optional<Time> own) {
   const bool photonic = run.spec.policy.has_value();
   report::CaseOutcome outcome{run.spec.name,      photonic, run.spec.switching_time,
                               std::move(run.run), {},       photonic ? photonic_network : run.spec.name};
-  if (outcome.run) outcome.windows = window_stats(*outcome.run, outcome.switching_time);
+  if (switches(run.spec) && !run.spec.switching_time) outcome.own_switching_time = own;
+  if (outcome.run) outcome.windows = window_stats(*outcome.run, report::used_switching_time(outcome));
   return outcome;
 }
 
@@ -111,6 +128,8 @@ Result<SimulatedReport> simulate(const ScenarioInput& input, unsigned threads, b
                 "electrical.fabrics");
   }
   report::SimulateInputs in = inputs_of(input, study);
+  const SwitchText switching = switch_text(study.scenario.switching, input.catalog);
+  in.switch_lines = switch_lines(study, cases, switching);
   // Times are worth reporting even where nobody sells the parts.
   NetworkCosts costs;
   Result<NetworkCosts> priced = network_costs(study.scenario, input.catalog);
@@ -125,7 +144,7 @@ Result<SimulatedReport> simulate(const ScenarioInput& input, unsigned threads, b
   for (study::CaseRun& run : runs) {
     if (!run.run) result.failures.push_back(run.run.error());
     result.any_result = result.any_result || run.run.has_value();
-    in.cases.push_back(outcome_of(std::move(run), costs.photonic));
+    in.cases.push_back(outcome_of(std::move(run), costs.photonic, switching.own));
   }
   result.report = report::make_simulate_report(in);
   return result;

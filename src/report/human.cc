@@ -60,7 +60,10 @@ std::string time_text(double value) {
 }
 
 std::string percent(double value, bool sign) {
+  constexpr double kFactorFrom = 1000;  // per cent; above it nobody reads a percentage
   const double p = value * 100;
+  if (std::fabs(p) < 0.005) return "0.00 %";  // no sign: it would say more than is shown
+  if (sign && p >= kFactorFrom) return "x " + four_digits(value + 1);
   const char* format = std::fabs(p) >= 100 ? "{:.0f} %" : std::fabs(p) >= 10 ? "{:.1f} %" : "{:.2f} %";
   const std::string text = fmt::format(fmt::runtime(format), p);
   return sign && p >= 0 ? "+" + text : text;
@@ -102,6 +105,10 @@ std::string with_separators(std::int64_t value) {
     text += digits[i];
   }
   return text;
+}
+
+std::string counted(std::int64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
 std::string exact(double value) {

@@ -23,6 +23,9 @@ double seconds_of(Time value);
 // "12,345"
 std::string with_separators(std::int64_t value);
 
+// "1 rail", "8 rails"; `one` is the singular of a regular noun.
+std::string counted(std::int64_t count, std::string_view one);
+
 // Shortest text that parses back to the same double; "null" for what is not finite.
 std::string exact(double value);
 

@@ -18,6 +18,10 @@ TEST(Human, PicksAUnitThatFits) {
   EXPECT_EQ(human(0.4312, "ratio"), "43.1 %");
   EXPECT_EQ(human(0.0244, "relative"), "+2.44 %");
   EXPECT_EQ(human(-0.0244, "relative"), "-2.44 %");
+  EXPECT_EQ(human(-0.00001, "relative"), "0.00 %");
+  EXPECT_EQ(human(0.00001, "relative"), "0.00 %");
+  EXPECT_EQ(human(9.99, "relative"), "+999 %");
+  EXPECT_EQ(human(36.18, "relative"), "x 37.18");
   EXPECT_EQ(human(23.858, "times"), "23.86x");
   EXPECT_EQ(human(1234567, "count"), "1,234,567");
   EXPECT_EQ(human(std::nullopt, "s"), "-");
@@ -42,6 +46,12 @@ TEST(Human, SeparatesThousands) {
   EXPECT_EQ(with_separators(999), "999");
   EXPECT_EQ(with_separators(1000), "1,000");
   EXPECT_EQ(with_separators(-1234567), "-1,234,567");
+}
+
+TEST(Human, CountsThingsInTheirNumber) {
+  EXPECT_EQ(counted(1, "rail"), "1 rail");
+  EXPECT_EQ(counted(8, "rail"), "8 rails");
+  EXPECT_EQ(counted(0, "duplex port"), "0 duplex ports");
 }
 
 TEST(Human, ExactReadsBackAndKeepsIntegersPlain) {

@@ -105,15 +105,18 @@ void add_times(std::vector<Measured>& all) {
 }
 
 void add_switches(std::vector<Measured>& all) {
-  all.push_back({measured("switching_time", "swept switching time", "s",
-                          "given by switching.times: in place of dark time, settling, link-up and relock"),
+  all.push_back({measured("switching_time", "switching time: dark, settle, link-up, relock", "s",
+                          "swept by switching.times, else the typical sum of the terms of the scenario's switch; "
+                          "request, controller and device command come on top"),
                  [](const Seen& s) -> Value {
-                   if (!s.outcome.switching_time) return std::nullopt;
-                   return seconds_of(*s.outcome.switching_time);
+                   if (!used_switching_time(s.outcome)) return std::nullopt;
+                   return seconds_of(*used_switching_time(s.outcome));
                  }});
-  all.push_back({measured("switch_commands", "switch commands, all rails", "count",
-                          "changes of circuits on a rail during the measured step"),
-                 [](const Seen& s) { return photonic_only(s, static_cast<double>(s.run.switches.size())); }});
+  all.push_back(
+      {measured("switch_commands", "switch commands, all rails", "count",
+                "changes of circuits during the measured step: one for each group or pair of ranks whose circuits "
+                "change, on every rail"),
+       [](const Seen& s) { return photonic_only(s, static_cast<double>(s.run.switches.size())); }});
   all.push_back({measured("switch_commands_ahead", "switch commands ahead of demand", "count",
                           "switch commands that no operation had asked for yet"),
                  [](const Seen& s) {

@@ -10,6 +10,7 @@ namespace photonrail::report {
 namespace {
 
 constexpr double kSmall = 0.05;    // overhead that the text asks about; a figure of speech, not a model
+constexpr double kManyTimes = 10;  // overhead from which a factor reads better, as in human()
 constexpr double kAsQuick = 0.01;  // overhead below which two fabrics count as equally quick
 constexpr std::string_view kSmallText = "5 %";
 
@@ -31,6 +32,7 @@ std::vector<const Case*> cases_of(const Report& report, std::string_view name) {
 
 // "a step that is 3.1 % longer" from an overhead.
 std::string compared(double overhead) {
+  if (overhead >= kManyTimes) return fmt::format("{:.1f} times as long", overhead + 1);
   const std::string size = human(std::abs(overhead), "ratio");
   return fmt::format("{} {}", size, overhead < 0 ? "shorter" : "longer");
 }
@@ -151,13 +153,30 @@ std::string say_cheapest(const Report& report, const Case& base) {
       cheapest->id, human(cost, "USD"), dearer ? ours / cost : cost / ours, dearer ? "more" : "less");
 }
 
+// On one line.
+std::string flat(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  text.erase(std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; }), text.end());
+  return text;
+}
+
 std::string say_refused(const Report& report) {
   std::vector<std::string> names;
+  std::vector<std::string> reasons;
+  const auto add = [](std::vector<std::string>& to, std::string text) {
+    if (std::find(to.begin(), to.end(), text) == to.end()) to.push_back(std::move(text));
+  };
+  bool switching = false;  // some policy that switches has a result
   for (const Case& c : report.cases) {
-    if (!c.refusal.empty() && std::find(names.begin(), names.end(), c.name) == names.end()) names.push_back(c.name);
+    switching = switching || (c.refusal.empty() && value_of(report, c, "switching_time"));
+    if (c.refusal.empty()) continue;
+    add(names, c.name);
+    add(reasons, flat(c.refusal));
   }
   if (names.empty()) return "";
-  return fmt::format(" Not possible here: {} (reasons above).", fmt::join(names, ", "));
+  std::string text = fmt::format(" Not possible here: {}", fmt::join(names, ", "));
+  text += reasons.size() == 1 ? fmt::format(": {}.", reasons.front()) : " (reasons above).";
+  return switching ? text : text + " So nothing here says what switching costs.";
 }
 
 // The switching policy that the text follows most closely: the best that is not a mere bound.

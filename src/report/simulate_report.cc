@@ -92,10 +92,14 @@ std::vector<std::pair<std::string, std::string>> header_of(const SimulateInputs&
   auto lines = in.workload_lines;
   const std::int64_t domains = s.cluster.domain > 0 ? s.cluster.gpus / s.cluster.domain : 0;
   lines.emplace_back("cluster",
-                     fmt::format("{} {} GPUs in {} scale-up domains of {} ({} per GPU), {} rails", s.cluster.gpus,
-                                 s.cluster.gpu, domains, s.cluster.domain, to_text(s.scale_up.rate), s.cluster.domain));
-  lines.emplace_back("photonic rail", fmt::format("{} duplex ports of {} per GPU: {}", s.rail.ports,
+                     fmt::format("{} in {} of {} ({} per GPU), {}", counted(s.cluster.gpus, s.cluster.gpu + " GPU"),
+                                 counted(domains, "scale-up domain"), s.cluster.domain, to_text(s.scale_up.rate),
+                                 counted(s.cluster.domain, "rail")));
+  lines.emplace_back("photonic rail", fmt::format("{} of {} per GPU: {}", counted(s.rail.ports, "duplex port"),
                                                   to_text(s.rail.port_rate), to_text(s.rail.port_rate * s.rail.ports)));
+  for (std::size_t i = 0; i < in.switch_lines.size(); ++i) {
+    lines.emplace_back(i == 0 ? "switch" : "", in.switch_lines[i]);
+  }
   lines.emplace_back("electrical",
                      fmt::format("NIC of {} per GPU, switch {}, {}:1 at the leaves", to_text(s.electrical.nic_rate),
                                  s.electrical.network_switch, s.electrical.oversubscription));

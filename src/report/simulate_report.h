@@ -37,7 +37,8 @@ struct CaseOutcome {
   std::optional<Time> switching_time;  // swept; absent for electrical fabrics, static plans, and the catalog's switch
   Result<model::RunResult> run;        // or why the case cannot be run
   std::optional<WindowStats> windows;
-  std::string network;  // key of its NetworkCost; "": not known
+  std::string network;                          // key of its NetworkCost; "": not known
+  std::optional<Time> own_switching_time = {};  // of the scenario's switch, typical, where none is swept
 };
 
 // What a network costs and draws. `low` and `high` differ where a price is only known as a range.
@@ -58,6 +59,7 @@ struct SimulateInputs {
   std::string scenario_hash;
   std::string scenario_text;                                        // TOML, as run
   std::vector<std::pair<std::string, std::string>> workload_lines;  // header lines about model and job
+  std::vector<std::string> switch_lines;                            // header lines on the time of a switch
   FlopRate gpu_peak;                                                // at the training precision
   std::string gpu_peak_source;
   Power gpu_power;
@@ -68,6 +70,11 @@ struct SimulateInputs {
   std::vector<CaseOutcome> cases;     // in the order to show them
   std::vector<NetworkCost> networks;  // of cases, and others to compare with
 };
+
+// Of the case: swept, or that of the scenario's switch.
+inline std::optional<Time> used_switching_time(const CaseOutcome& c) {
+  return c.switching_time ? c.switching_time : c.own_switching_time;
+}
 
 // "on_demand@100ms", "rail_optimised"; also the id of the case.
 std::string case_id(const std::string& name, std::optional<Time> switching_time);

@@ -158,6 +158,34 @@ TEST(SimulateReport, ReadsTheNumbersInWords) {
   EXPECT_NE(text.find("costs $500.00 against $2000.00 (4.00 times less)"), std::string::npos) << text;
 }
 
+// Red if a reader had to open JSON to learn how long the switch takes, or what a sum of it is a sum of.
+TEST(SimulateReport, SaysWhatTheSwitchTakesWithoutASweep) {
+  SimulateInputs in = small_inputs();
+  in.switch_lines = {"own: dark 25 ms = 25 ms (typical)", "and on top: request 1 us"};
+  in.cases.erase(in.cases.begin() + 2);
+  in.cases[2].switching_time.reset();
+  in.cases[2].own_switching_time = milliseconds(25);
+  const Report r = make_simulate_report(in);
+  EXPECT_DOUBLE_EQ(value_at(r, "on_demand", "switching_time"), 0.025);
+  EXPECT_FALSE(find_case(r, "on_demand")->switching_time);
+  const std::string text = render_text(r, {});
+  for (const char* part : {"own: dark 25 ms", "and on top: request 1 us", "exposed, sum", "one for each group or pair",
+                           "comm.+wait: means over ranks", "contain the delays of their own switching"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(SimulateReport, SaysWhenNoSwitchingPolicyHasAResult) {
+  SimulateInputs in = small_inputs();
+  in.cases.erase(in.cases.begin() + 2, in.cases.end());
+  in.cases.push_back({"on_demand", true, {}, fail(ErrorCode::infeasible, "no settle time\n  hint: give it"), {}, ""});
+  EXPECT_NE(make_simulate_report(in).reading.front().find("So nothing here says what switching costs."),
+            std::string::npos);
+  in.cases.erase(in.cases.begin() + 1);
+  EXPECT_NE(make_simulate_report(in).reading.front().find("on_demand: no settle time hint: give it."),
+            std::string::npos);
+}
+
 TEST(SimulateReport, SaysSoWhenTheBaselineIsMissing) {
   SimulateInputs in = small_inputs();
   in.scenario.baseline = "fat_tree";

@@ -10,6 +10,9 @@
 namespace photonrail::report {
 namespace {
 
+constexpr std::string_view kCommandsNote =
+    "commands: one for each group or pair of ranks whose circuits change, on every rail, so more than windows.";
+
 std::string cell(const Report& report, const Case& c, std::string_view metric) {
   const std::optional<std::size_t> index = find_metric(report, metric);
   return index ? human(c.values[*index], report.metrics[*index].unit) : "-";
@@ -46,8 +49,8 @@ const Case* case_at(const Report& report, const std::string& name, Time time) {
 Table overview(const Report& report, bool all) {
   Table table;
   table.title = all ? "Step" : "Step: fabrics and plans that never switch";
-  table.columns = {{"", false},       {"step time"}, {"overhead"}, {"compute"},
-                   {"exposed comm."}, {"MFU"},       {"tokens/s"}, {"energy/step"}};
+  table.columns = {{"", false},    {"step time"}, {"overhead"}, {"compute"},
+                   {"comm.+wait"}, {"MFU"},       {"tokens/s"}, {"energy/step"}};
   for (const Case& c : report.cases) {
     if (!all && swept(c)) continue;
     if (!c.refusal.empty()) continue;
@@ -56,6 +59,10 @@ Table overview(const Report& report, bool all) {
          cell(report, c, "compute_time"), cell(report, c, "exposed_communication"), cell(report, c, "mfu"),
          human(value_of(report, c, "tokens_per_second"), "count"), cell(report, c, "energy_per_step")});
   }
+  if (table.rows.empty()) return table;
+  table.notes = {
+      "compute, comm.+wait: means over ranks of the time in and out of compute tasks, waiting included. The step ends "
+      "with the last rank, so they do not add up to it."};
   return table;
 }
 
@@ -94,14 +101,23 @@ Table matrix(const Report& report, const std::string& title, std::string_view me
 Table switching_table(const Report& report) {
   Table table;
   table.title = "Switching";
-  table.columns = {{"", false}, {"commands"}, {"ahead"}, {"ports changed"}, {"exposed"}, {"hidden"}, {"mispredicted"}};
+  table.columns = {{"", false},      {"commands"},    {"ahead"},       {"ports changed"},
+                   {"exposed, sum"}, {"hidden, sum"}, {"mispredicted"}};
   for (const Case& c : report.cases) {
     if (c.kind != "photonic" || !c.refusal.empty()) continue;
     table.rows.push_back({c.id, cell(report, c, "switch_commands"), cell(report, c, "switch_commands_ahead"),
                           cell(report, c, "ports_changed"), cell(report, c, "exposed_switch_time"),
                           cell(report, c, "hidden_switch_time"), cell(report, c, "mispredictions")});
   }
+  if (table.rows.empty()) return table;
+  table.notes = {std::string(kCommandsNote),
+                 "exposed, hidden: sums over the commands of all rails, which overlap, so they may exceed the step."};
   return table;
+}
+
+// Windows of a run with switching are those that its own switching has moved.
+bool switches(const Report& report, const Case& c) {
+  return c.refusal.empty() && value_of(report, c, "switch_commands").value_or(0) > 0;
 }
 
 bool shown_in_windows(const Report& report, const Case& c, const std::vector<Time>& times) {
@@ -122,9 +138,13 @@ Table windows_table(const Report& report) {
                           cell(report, c, "window_p95")});
   }
   if (table.rows.empty()) return table;
-  table.notes = {
-      "short: below the case's switching time. The first and the last switching time are shown; JSON and CSV "
-      "have all."};
+  std::string note = "short: below the case's switching time.";
+  if (times.size() > 2) note += " The first and the last switching time are shown; JSON and CSV have all.";
+  table.notes = {note};
+  if (std::any_of(report.cases.begin(), report.cases.end(), [&](const Case& c) { return switches(report, c); })) {
+    table.notes.push_back(
+        "Windows of runs that switch contain the delays of their own switching; those of the baseline do not.");
+  }
   return table;
 }
 
@@ -195,6 +215,7 @@ void add_matrices(const Report& report, std::vector<Table>& tables) {
   tables.push_back(matrix(report, "Model FLOP/s utilisation", "mfu"));
   tables.push_back(matrix(report, "Energy of one step, GPUs and network", "energy_per_step"));
   tables.push_back(matrix(report, "Switch commands, all rails", "switch_commands"));
+  tables.back().notes = {std::string(kCommandsNote)};
   tables.push_back(matrix(report, "Exposed switch time, mean of commands", "exposed_per_command"));
   tables.push_back(matrix(report, "Hidden switch time, mean of commands", "hidden_per_command"));
   tables.push_back(matrix(report, "Wait of operations on rails, mean", "wait_per_operation"));
