@@ -13,6 +13,7 @@ constexpr const char* kDefaultGpu = "H200";
 
 struct Question {
   fabric::CostInput input;
+  fabric::NamedParts named;
   catalog::Catalog catalog;
 };
 
@@ -32,6 +33,14 @@ Status use_gpu(fabric::CostInput& input, const std::string& name, const catalog:
   return {};
 }
 
+// Without a scenario the parts and prices are those that a scenario has when it names none; the rails' ports together
+// have the rate of the NIC.
+fabric::CostInput default_question() {
+  fabric::CostInput input = fabric::cost_input(model::default_scenario());
+  input.gpus = 0;
+  return input;
+}
+
 Result<Question> question_of(const CostCommandOptions& options) {
   Question question;
   if (options.source.file.empty()) {
@@ -39,10 +48,12 @@ Result<Question> question_of(const CostCommandOptions& options) {
     if (options.gpus == 0) {
       return fail(ErrorCode::usage, "cost needs a scenario, or --gpus\n  hint: photonrail cost --gpus 2048 --gpu H200");
     }
+    question.input = default_question();
     PR_TRY(use_gpu(question.input, options.gpu.empty() ? kDefaultGpu : options.gpu, question.catalog));
   } else {
     PR_ASSIGN(ScenarioInput scenario, read_scenario(options.source));
     question.input = fabric::cost_input(scenario.loaded.scenario);
+    question.named = {scenario.loaded.given("electrical.network_switch"), scenario.loaded.given("switching.ocs")};
     question.catalog = std::move(scenario.catalog);
     if (!options.gpu.empty()) PR_TRY(use_gpu(question.input, options.gpu, question.catalog));
   }
@@ -52,7 +63,11 @@ Result<Question> question_of(const CostCommandOptions& options) {
   if (!options.mode.empty()) {
     question.input.mode = options.mode == "real" ? model::CostMode::real : model::CostMode::as_published;
   }
+  if (options.source.file.empty()) {
+    question.input.photonic_port_rate = question.input.nic_rate / question.input.photonic_ports;
+  }
   question.input.samples = options.samples;
+  fabric::replace_unfit_defaults(question.input, question.named, question.catalog);
   return question;
 }
 

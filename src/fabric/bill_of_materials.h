@@ -25,6 +25,7 @@ struct Assumption {
   catalog::Range range;
   std::string source;  // id in the catalog's sources
   std::string note;    // why the range is what it is
+  std::string borrowed_from{};  // part whose figure this is, where the own one is not published
 };
 
 struct AssumptionTable {

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "base/units_text.h"
 #include "fabric/cost_builders.h"
+#include "fabric/cost_parts.h"
+#include "model/scenario_check.h"
 
 namespace photonrail::fabric {
 namespace {
@@ -41,7 +44,22 @@ Status check(const CostInput& input) {
   return {};
 }
 
+bool inside(double value, const Quantiles& q) { return q.p5 <= value && value <= q.p95; }
+
+// Nominal figures may stand at an end of their range (a maximum, a list price); then the nominal ratio may lie outside
+// what the draws give, and a reader must know.
+void note_nominal_outside(CostReport& report) {
+  if (report.input.samples == 0) return;
+  for (const CostRatio& r : report.ratios) {
+    if (inside(r.cost, r.cost_spread) && inside(r.power, r.power_spread)) continue;
+    report.notes.push_back(fmt::format("{} over {}: the ratio of nominal figures lies outside p5 to p95, as nominal "
+                                       "figures that stand at an end of their range outweigh others",
+                                       r.fabric, r.photonic));
+  }
+}
+
 void add_notes(CostReport& report) {
+  note_nominal_outside(report);
   report.notes.push_back("not counted: GPUs, scale-up, racks, cooling, installation, management network, controllers");
   if (report.input.mode == model::CostMode::as_published) {
     report.notes.push_back("switch radix is solved for and may be fractional boxes; fibre and adapters are left out");
@@ -79,6 +97,54 @@ CostInput cost_input(const model::Scenario& scenario) {
   return input;
 }
 
+void replace_unfit_defaults(CostInput& input, const NamedParts& named, const catalog::Catalog& catalog) {
+  if (input.mode == model::CostMode::as_published) return;
+  const Result<catalog::ElectricalSwitch> box = catalog.network_switch(input.network_switch);
+  if (!named.network_switch && box && *box->port_rate.value != input.nic_rate) {
+    input.choices.push_back(fmt::format(
+        "ports of {}, the default of electrical.network_switch, have {}: priced with the cheapest that has {}",
+        box->name, to_text(*box->port_rate.value), to_text(input.nic_rate)));
+    input.network_switch.clear();
+  }
+  const Result<catalog::Ocs> ocs = catalog.ocs(input.ocs);
+  const std::int64_t servers = input.domain > 0 ? input.gpus / input.domain : 0;
+  if (!named.ocs && ocs && ocs->duplex_ports.known() && *ocs->duplex_ports.value < servers) {
+    input.choices.push_back(fmt::format(
+        "{}, the default of switching.ocs, has {} duplex ports and a rail has {} servers: priced with the cheapest "
+        "that holds a rail",
+        ocs->name, *ocs->duplex_ports.value, servers));
+    input.ocs.clear();
+  }
+}
+
+std::string parts_of(const std::vector<BillOfMaterials>& bills, bool photonic, std::string_view item) {
+  std::vector<std::string> names;
+  for (const BillOfMaterials& bill : bills) {
+    if (bill.photonic != photonic) continue;
+    for (const BomLine& line : bill.lines) {
+      const bool seen = std::find(names.begin(), names.end(), line.part) != names.end();
+      if (line.item.find(item) != std::string::npos && !seen) names.push_back(line.part);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<PartLine> CostReport::parts() const {
+  std::vector<PartLine> lines;
+  const auto add = [&](const char* label, bool photonic, const char* item) {
+    if (std::string names = parts_of(bills, photonic, item); !names.empty()) lines.emplace_back(label, names);
+  };
+  const bool real = input.mode == model::CostMode::real;
+  add("electrical switches", false, real ? "leaf switches" : "switch ports");
+  if (real) add("  modules at switches", false, "modules at switches");
+  add("  modules at GPUs", false, real ? "modules at GPUs" : "modules");
+  add("  fibre", false, "fibre");
+  add("optical switches", true, real ? "optical switches" : "OCS ports");
+  add("  modules at GPUs", true, real ? "modules at GPUs" : "modules");
+  add("  fibre", true, "fibre");
+  return lines;
+}
+
 const BillOfMaterials* CostReport::bill(std::string_view key) const {
   for (const BillOfMaterials& bill : bills) {
     if (bill.key == key) return &bill;
@@ -114,6 +180,11 @@ Result<CostReport> make_cost_report(const CostInput& input, const catalog::Catal
   report.ratios = ratios_of(bills, bills.assumptions.base_values());
   report.assumptions = std::move(bills.assumptions);
   report.bills = std::move(bills.all);
+  const bool real = input.mode == model::CostMode::real;
+  if (real && input.photonic_ports > 0) {
+    const auto note = model::unequal_rates_note(input.photonic_ports, input.photonic_port_rate, input.nic_rate);
+    if (note) report.warnings.push_back(*note);
+  }
   PR_TRY(add_sensitivity(report, catalog));
   if (published_covers(input.nic_rate)) {
     Result<std::vector<WalkStep>> walk = walk_to_real(input, catalog);

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -63,12 +64,25 @@ struct CostInput {
   std::int64_t published_fibre_pairs = 1;  // fibre pairs of a module
   bool published_flip_optics = false;      // count switch-side modules where the script does not, and the reverse
 
+  std::vector<std::string> choices;  // why a part is not the default one; shown in the header
+
   std::uint64_t seed = 1;
   std::int64_t samples = 10'000;  // Monte Carlo; 0: none
 };
 
 // The cost question that a scenario asks.
 CostInput cost_input(const model::Scenario& scenario);
+
+// Leaves the choice to the catalog where a default part cannot serve: a switch whose ports have another rate than the
+// NICs, an optical switch smaller than a rail. Parts that the user named stay.
+struct NamedParts {
+  bool network_switch = false;
+  bool ocs = false;
+};
+void replace_unfit_defaults(CostInput& input, const NamedParts& named, const catalog::Catalog& catalog);
+
+// What the bills are made of, for a header: "switch", "quantum-2-qm9700".
+using PartLine = std::pair<std::string, std::string>;
 
 struct Quantiles {
   double p5 = 0;
@@ -102,8 +116,11 @@ struct TornadoRow {
 // From the published ratio to the real one, one change after the other.
 struct WalkStep {
   std::string title;
-  double cost = 0;  // rail-optimised electrical over photonic rails
+  double cost = 0;  // rail-optimised electrical over photonic rails, or the fabrics named below
   double power = 0;
+  std::string parts{};     // switch, modules; optical switch, modules
+  std::string fabric{};    // the row of CostReport::ratios that this equals; empty where the step has no row
+  std::string photonic{};
 };
 
 struct CostReport {
@@ -113,9 +130,11 @@ struct CostReport {
   std::vector<CostRatio> ratios;
   std::vector<TornadoRow> tornado;  // by ratio, then by falling relative swing
   std::vector<WalkStep> walk;       // where the published formulas cover the rate (400 and 800 Gb/s)
+  std::vector<std::string> warnings;  // what makes the comparison unequal; in the header
   std::vector<std::string> notes;
 
   const BillOfMaterials* bill(std::string_view key) const;
+  std::vector<PartLine> parts() const;
 };
 
 // Errors: usage for impossible inputs (domain that does not divide gpus, rate that no part has, unknown part);

@@ -13,6 +13,8 @@ Result<std::vector<WalkStep>> walk_to_real(const CostInput& input, const catalog
 // Inverse of the triangular distribution function over low, base (the mode), high at 0 <= u < 1.
 double triangular(const catalog::Range& range, double u);
 Status add_sensitivity(CostReport& report, const catalog::Catalog& catalog);
+// Distinct parts, of photonic or of electrical bills, of the lines whose item has `item` in it: "a, b".
+std::string parts_of(const std::vector<BillOfMaterials>& bills, bool photonic, std::string_view item);
 std::vector<CostRatio> ratios_of(const Bills& bills, std::span<const double> values);
 
 // Port counts of the published formulas.

@@ -85,7 +85,8 @@ AssumptionId add_ocs_price(AssumptionTable& table, const catalog::Ocs& ocs, cons
   PR_CHECK(other && other->price_per_port.known(), "the catalog prices no optical switch");
   return table.add({"price_per_port:" + ocs.name, title, "USD", price_range(other->price_per_port),
                     other->price_per_port.source,
-                    fmt::format("no price published; range of {}: {}", kClassOcs, other->price_per_port.note)});
+                    fmt::format("no price published; range of {}: {}", kClassOcs, other->price_per_port.note),
+                    kClassOcs});
 }
 
 AssumptionId add_ocs_watts(AssumptionTable& table, const catalog::Ocs& ocs, const catalog::Catalog& catalog) {
@@ -104,7 +105,8 @@ AssumptionId add_ocs_watts(AssumptionTable& table, const catalog::Ocs& ocs, cons
                     {low, base, high},
                     figure.source,
                     fmt::format("{}; ends: {} and {} per duplex port", known ? "own figure" : "figure not published",
-                                kSparingOcs, kHungryOcs)});
+                                kSparingOcs, kHungryOcs),
+                    known ? "" : kClassOcs});
 }
 
 Lanes lanes_of(const catalog::Optic& optic, Rate rate) {

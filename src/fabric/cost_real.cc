@@ -142,6 +142,12 @@ Status RealBuilder::add_electrical(const std::string& key, const std::string& ti
   const std::int64_t radix = radix_at(box, input.nic_rate);
   PR_ASSIGN(const ClosCount counted, count(key, radix));
   add_boxes(bill, counted, box, radix);
+  if (key == "rail_only" && counted.tiers > 1) {
+    bill.notes.push_back(fmt::format(
+        "a rail of {} NICs is larger than one box of {} ports: the spines lie within rails and join no two of them, so "
+        "this takes about as many boxes as rail-optimised",
+        servers(), radix));
+  }
   if (!box.co_packaged) {
     PR_ASSIGN(const catalog::Optic module, pick_switch_module(catalog, box));
     add_switch_modules(bill, counted, box, module);

@@ -12,8 +12,8 @@ namespace {
 namespace json = boost::json;
 
 std::string money(double dollars) {
-  if (dollars >= 1e6) return fmt::format("${:.2f} M", dollars / 1e6);
-  if (dollars >= 1e4) return fmt::format("${:.1f} k", dollars / 1e3);
+  if (dollars >= 1e6) return fmt::format("${:.2f}M", dollars / 1e6);
+  if (dollars >= 1e4) return fmt::format("${:.1f}k", dollars / 1e3);
   return fmt::format("${:.{}f}", dollars, dollars < 100 ? 2 : 0);
 }
 
@@ -29,6 +29,18 @@ std::string unit_text(const Assumption& assumption) {
                                 : show(range.base);
 }
 
+// A borrowed figure says whose it is where it stands.
+std::string borrowed_text(const Assumption& assumption, const char* what) {
+  return assumption.borrowed_from.empty() ? "" : fmt::format(", {} of {}, range", what, assumption.borrowed_from);
+}
+
+std::string line_units(const BomLine& line, const AssumptionTable& table) {
+  std::string out = "in another line";
+  if (line.price) out = unit_text(table.all[*line.price]) + borrowed_text(table.all[*line.price], "price");
+  if (line.watts) out += "; " + unit_text(table.all[*line.watts]) + borrowed_text(table.all[*line.watts], "power");
+  return out;
+}
+
 const char* mode_text(model::CostMode mode) { return mode == model::CostMode::real ? "real" : "as_published"; }
 
 std::string bill_text(const BillOfMaterials& bill, const AssumptionTable& table) {
@@ -39,10 +51,8 @@ std::string bill_text(const BillOfMaterials& bill, const AssumptionTable& table)
                      "cost", "power");
   for (const BomLine& line : bill.lines) {
     const Totals total = total_of(line, values);
-    std::string units = line.price ? unit_text(table.all[*line.price]) : "in another line";
-    if (line.watts) units += "; " + unit_text(table.all[*line.watts]);
     out += fmt::format("  {:<34} {:<24} {:>8} {:>12} {:>10}   {}; {}\n", line.item, line.part, line.count,
-                       money(total.dollars), power(total.watts), units, line.rule);
+                       money(total.dollars), power(total.watts), line_units(line, table), line.rule);
   }
   const TotalRange total = total_range(bill, table);
   out += fmt::format("  {:<34} {:<24} {:>8} {:>12} {:>10}   {} to {}; {} to {}\n", "total", "", "",
@@ -92,12 +102,26 @@ std::string tornado_text(const CostReport& report) {
   return out;
 }
 
+// Where the step stands in the table of ratios.
+std::string row_text(const CostReport& report, const WalkStep& step) {
+  if (step.fabric.empty()) return "";
+  const bool here = std::any_of(report.ratios.begin(), report.ratios.end(), [&](const CostRatio& ratio) {
+    return ratio.fabric == step.fabric && ratio.photonic == step.photonic;
+  });
+  const char* other = report.input.mode == model::CostMode::real ? "as_published" : "real";
+  return fmt::format("  = {} over {}{}", step.fabric, step.photonic,
+                     here ? "" : fmt::format(" in mode {}", other));
+}
+
 std::string walk_text(const CostReport& report) {
   if (report.walk.empty()) return {};
   std::string out =
-      "\nfrom published to real, one change after the other: rail-optimised electrical over photonic rails\n";
+      "\nfrom published to real: rail-optimised electrical over photonic rails\n"
+      "  one change after the other up to a row of the ratios (=), then alternatives to it (or)\n"
+      "  a line without = is no row: its parts or options are not those of this report\n";
   for (const WalkStep& step : report.walk) {
-    out += fmt::format("  {:<84} cost {:>6.2f}   power {:>6.2f}\n", step.title, step.cost, step.power);
+    out += fmt::format("  {:<74} cost {:>6.2f}   power {:>6.2f}{}\n      {}\n", step.title, step.cost, step.power,
+                       row_text(report, step), step.parts);
   }
   return out;
 }
@@ -149,6 +173,10 @@ json::object input_json(const CostInput& input) {
           {"domain", input.domain},
           {"gpu", input.gpu},
           {"nic_rate_bits_per_second", input.nic_rate.bits_per_second},
+          {"network_switch", input.network_switch},
+          {"ocs", input.ocs},
+          {"transceiver", input.transceiver},
+          {"fibre_price_usd", input.fibre_price.amount},
           {"oversubscription", input.oversubscription},
           {"share_boxes", input.share_boxes},
           {"twin_modules", input.twin_modules},
@@ -174,6 +202,9 @@ std::string render_text(const CostReport& report, const catalog::Catalog& catalo
   std::string out = fmt::format("network cost and power: {} GPUs{}{}, {} per domain, {:g} Gb/s per GPU, mode {}\n",
                                 input.gpus, input.gpu.empty() ? "" : " ", input.gpu, input.domain,
                                 static_cast<double>(input.nic_rate.bits_per_second) / 1e9, mode_text(input.mode));
+  for (const auto& [label, names] : report.parts()) out += fmt::format("  {:<22} {}\n", label, names);
+  for (const std::string& choice : input.choices) out += fmt::format("  chosen: {}\n", choice);
+  for (const std::string& warning : report.warnings) out += fmt::format("  warning: {}\n", warning);
   for (const BillOfMaterials& bill : report.bills) out += bill_text(bill, report.assumptions);
   out += ratios_text(report) + walk_text(report) + tornado_text(report) + sources_text(report, catalog) + "\n";
   for (const std::string& note : report.notes) out += fmt::format("note: {}\n", note);
@@ -207,7 +238,13 @@ std::string render_json(const CostReport& report, const catalog::Catalog& catalo
   }
   json::array walk;
   for (const WalkStep& step : report.walk) {
-    walk.push_back(json::object{{"step", step.title}, {"cost", step.cost}, {"power", step.power}});
+    json::object entry = {
+        {"step", step.title}, {"cost", step.cost}, {"power", step.power}, {"parts", step.parts}};
+    if (!step.fabric.empty()) {
+      entry["fabric"] = step.fabric;
+      entry["photonic"] = step.photonic;
+    }
+    walk.push_back(std::move(entry));
   }
   json::array assumptions;
   for (const Assumption& assumption : report.assumptions.all) {
@@ -216,6 +253,7 @@ std::string render_json(const CostReport& report, const catalog::Catalog& catalo
                           {"unit", assumption.unit},
                           {"range", json_of(assumption.range)},
                           {"source", catalog.source_text(assumption.source)}};
+    if (!assumption.borrowed_from.empty()) entry["borrowed_from"] = assumption.borrowed_from;
     if (!assumption.note.empty()) entry["note"] = assumption.note;
     assumptions.push_back(std::move(entry));
   }
@@ -225,6 +263,8 @@ std::string render_json(const CostReport& report, const catalog::Catalog& catalo
                                       {"walk", std::move(walk)},
                                       {"tornado", std::move(tornado)},
                                       {"assumptions", std::move(assumptions)},
+                                      {"warnings", json::value_from(report.warnings)},
+                                      {"choices", json::value_from(report.input.choices)},
                                       {"notes", json::value_from(report.notes)}});
 }
 

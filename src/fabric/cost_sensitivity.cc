@@ -217,33 +217,63 @@ Totals photonic_total(const WalkPrices& prices, std::int64_t ocs_ports, std::int
   return {p * prices.ocs_price + m * prices.module_price, p * prices.ocs_watts + m * prices.module_watts};
 }
 
-WalkStep step_of(std::string title, const Totals& fabric, const Totals& photonic) {
-  return {std::move(title), fabric.dollars / photonic.dollars, fabric.watts / photonic.watts};
+WalkStep step_of(std::string title, const Totals& fabric, const Totals& photonic, std::string parts) {
+  return {std::move(title), fabric.dollars / photonic.dollars, fabric.watts / photonic.watts, std::move(parts)};
 }
 
+struct WholeOcs {
+  std::int64_t duplex_ports = 0;
+  std::string name;
+};
+
 // Fewest duplex ports in whole boxes among the optical switches for sale.
-Result<std::int64_t> whole_ocs_ports(const CostInput& input, const catalog::Catalog& catalog, std::int64_t ports) {
-  std::int64_t best = 0;
+Result<WholeOcs> whole_ocs(const CostInput& input, const catalog::Catalog& catalog, std::int64_t ports) {
+  WholeOcs best;
   for (const catalog::Ocs& ocs : catalog.ocses) {
     const bool slow = ocs.dark.known() && range_of(ocs.dark).low >= 1.0;
     if (!ocs.for_sale || slow || !ocs.duplex_ports.known()) continue;
     const Result<OcsCount> count =
         count_ocs(input.domain, input.gpus / input.domain, ports, {*ocs.duplex_ports.value, 1, 0, true, false});
-    if (count && (best == 0 || count->duplex_ports < best)) best = count->duplex_ports;
+    if (count && (best.name.empty() || count->duplex_ports < best.duplex_ports)) best = {count->duplex_ports, ocs.name};
   }
-  if (best > 0) return best;
+  if (!best.name.empty()) return best;
   return fail(ErrorCode::infeasible,
               fmt::format("a rail of {} servers fits no optical switch for sale", input.gpus / input.domain));
 }
 
+std::string real_parts(const Bills& bills, std::string_view fabric, std::string_view photonic) {
+  std::vector<BillOfMaterials> two;
+  for (const BillOfMaterials& bill : bills.all) {
+    if (bill.key == fabric || bill.key == photonic) two.push_back(bill);
+  }
+  return fmt::format("{}, {} / {}, {}", parts_of(two, false, "leaf switches"), parts_of(two, false, "modules"),
+                     parts_of(two, true, "optical switches"), parts_of(two, true, "modules"));
+}
+
+struct StepPair {
+  const char* fabric;
+  const char* photonic;
+};
+constexpr StepPair kFullRate = {"rail_optimised", "photonic_two_full"};
+
 Result<WalkStep> real_step(std::string title, const CostInput& input, const catalog::Catalog& catalog,
-                           std::string_view fabric, std::string_view photonic) {
+                           const StepPair& pair) {
   PR_ASSIGN(const Bills bills, make_bills(input, catalog));
   for (const CostRatio& ratio : ratios_of(bills, bills.assumptions.base_values())) {
-    if (ratio.fabric == fabric && ratio.photonic == photonic)
-      return WalkStep{std::move(title), ratio.cost, ratio.power};
+    if (ratio.fabric == pair.fabric && ratio.photonic == pair.photonic)
+      return WalkStep{std::move(title), ratio.cost, ratio.power, real_parts(bills, pair.fabric, pair.photonic)};
   }
-  return fail(ErrorCode::infeasible, fmt::format("{} or {} cannot be built", fabric, photonic));
+  for (const BillOfMaterials& bill : bills.all) {
+    if (bill.shortfall.empty() || (bill.key != pair.fabric && bill.key != pair.photonic)) continue;
+    return fail(ErrorCode::infeasible, fmt::format("{} cannot be built: {}", bill.key, bill.shortfall));
+  }
+  return fail(ErrorCode::infeasible, fmt::format("{} or {} cannot be built", pair.fabric, pair.photonic));
+}
+
+Result<std::string> published_switch(const CostInput& input, const catalog::Catalog& catalog) {
+  const bool fast = input.nic_rate == gigabits_per_second(800);
+  PR_ASSIGN(const catalog::ElectricalSwitch box, catalog.network_switch(fast ? "quantum-x800-q3400" : "fs-n9510-64d"));
+  return box.name;
 }
 
 Status add_published_steps(std::vector<WalkStep>& steps, const CostInput& input, const catalog::Catalog& catalog) {
@@ -256,20 +286,98 @@ Status add_published_steps(std::vector<WalkStep>& steps, const CostInput& input,
   const std::vector<double> values = bills.assumptions.base_values();
   const WalkPrices prices = walk_prices(bills);
   const bool fast = input.nic_rate == gigabits_per_second(800);
-  PR_ASSIGN(const catalog::ElectricalSwitch box, catalog.network_switch(fast ? "quantum-x800-q3400" : "fs-n9510-64d"));
+  PR_ASSIGN(const std::string box_name, published_switch(input, catalog));
+  PR_ASSIGN(const catalog::ElectricalSwitch box, catalog.network_switch(box_name));
   PR_ASSIGN(const ClosCount count, count_clos(input.domain, input.gpus / input.domain, {*box.ports.value, 1.0, true}));
   const std::int64_t modules = input.gpus + (fast ? 0 : count.ports_used());
   const Totals electrical = electrical_total(prices, count.boxes() * *box.ports.value, modules);
-  PR_ASSIGN(const std::int64_t one, whole_ocs_ports(input, catalog, 1));
-  PR_ASSIGN(const std::int64_t two, whole_ocs_ports(input, catalog, 2));
-  steps.push_back(step_of("as published", total_of(bills.all[1], values), total_of(bills.all[2], values)));
+  PR_ASSIGN(const WholeOcs one, whole_ocs(input, catalog, 1));
+  PR_ASSIGN(const WholeOcs two, whole_ocs(input, catalog, 2));
+  const std::string module = bills.all[1].lines[1].part;
+  const std::string priced = bills.all[2].lines[0].part;
+  const auto parts = [&](const WholeOcs& ocs) {
+    const std::string size = ocs.name == priced ? "" : fmt::format(" at the price and power of {}", priced);
+    return fmt::format("{0}, {1} / {2}{3}, {1}", box.name, module, ocs.name, size);
+  };
+  const std::string by_port = fmt::format("{0}, {1} / {2}, {1}", box.name, module, priced);
+  steps.push_back(step_of("as published", total_of(bills.all[1], values), total_of(bills.all[2], values), by_port));
+  steps.back().fabric = "rail_optimised";
+  steps.back().photonic = "photonic";
   steps.push_back(step_of(fmt::format("whole {}-port boxes instead of a radix that is solved for", *box.ports.value),
-                          electrical, total_of(bills.all[2], values)));
+                          electrical, total_of(bills.all[2], values), by_port));
   steps.push_back(step_of("whole optical switches, an input and an output as one duplex port", electrical,
-                          photonic_total(prices, one, input.gpus)));
+                          photonic_total(prices, one.duplex_ports, input.gpus), parts(one)));
   steps.push_back(step_of("two full-rate duplex ports per GPU, as a ring needs", electrical,
-                          photonic_total(prices, two, 2 * input.gpus)));
+                          photonic_total(prices, two.duplex_ports, 2 * input.gpus), parts(two)));
   return {};
+}
+
+// The question of the report without what it leaves to choice: the published switch, no fibre, no options.
+CostInput without_options(const CostInput& asked, const std::string& switch_name) {
+  CostInput plain;
+  plain.gpus = asked.gpus;
+  plain.domain = asked.domain;
+  plain.nic_rate = asked.nic_rate;
+  plain.network_switch = switch_name;
+  plain.ocs = asked.ocs;
+  plain.include_fibre = false;
+  plain.fibre_price = asked.fibre_price;
+  plain.samples = 0;
+  return plain;
+}
+
+bool same_ratio(const WalkStep& a, const WalkStep& b) {
+  return std::abs(a.cost - b.cost) < 1e-12 && std::abs(a.power - b.power) < 1e-12;
+}
+
+// From the published counts with real modules to the question as it was asked, whose ratio is a row of the table.
+Status add_steps_to_asked(std::vector<WalkStep>& steps, const CostInput& asked, const catalog::Catalog& catalog) {
+  PR_ASSIGN(const std::string box, published_switch(asked, catalog));
+  CostInput input = without_options(asked, box);
+  PR_ASSIGN(WalkStep modules, real_step("modules that fit: single mode, duplex through the OCS; street prices", input,
+                                        catalog, kFullRate));
+  steps.push_back(std::move(modules));
+  input.network_switch = asked.network_switch;
+  PR_ASSIGN(WalkStep boxes, real_step("the electrical switch of this report", input, catalog, kFullRate));
+  if (!same_ratio(boxes, steps.back()) || boxes.parts != steps.back().parts) steps.push_back(std::move(boxes));
+  if (asked.include_fibre) {
+    input.include_fibre = true;
+    PR_ASSIGN(WalkStep fibre, real_step("fibre", input, catalog, kFullRate));
+    steps.push_back(std::move(fibre));
+  }
+  PR_ASSIGN(WalkStep all, real_step("options of this report: oversubscription, modules, adapters, spares", asked,
+                                    catalog, kFullRate));
+  if (!same_ratio(all, steps.back()) || all.parts != steps.back().parts) steps.push_back(std::move(all));
+  steps.back().fabric = kFullRate.fabric;
+  steps.back().photonic = kFullRate.photonic;
+  return {};
+}
+
+// Each from the question as it was asked. What cannot be built is left out; its bill says why.
+void add_alternatives(std::vector<WalkStep>& steps, const CostInput& asked, const catalog::Catalog& catalog) {
+  const auto add = [&](const char* title, const CostInput& input, const StepPair& pair, bool in_table) {
+    Result<WalkStep> step = real_step(title, input, catalog, pair);
+    if (!step) return;
+    if (in_table) {
+      step->fabric = pair.fabric;
+      step->photonic = pair.photonic;
+    }
+    steps.push_back(std::move(*step));
+  };
+  add("or: the two ports share the rate instead of having it each", asked, {"rail_optimised", "photonic_two_half"},
+      true);
+  add("or: so, and against rail-only electrical", asked, {"rail_only", "photonic_two_half"}, true);
+  add("or: so, and against co-packaged optics", asked, {"co_packaged", "photonic_two_half"}, true);
+  CostInput more = asked;
+  if (!asked.include_nics) {
+    more.include_nics = true;
+    add("or: full rate, and network adapters counted", more, kFullRate, false);
+  }
+  if (asked.spare_ocs_ports < 0.10 || asked.spare_modules < 0.05) {
+    more.spare_ocs_ports = std::max(0.10, asked.spare_ocs_ports);
+    more.spare_modules = std::max(0.05, asked.spare_modules);
+    add("or: so, and 10 % spare OCS ports, 5 % spare modules", more, kFullRate, false);
+  }
 }
 
 }  // namespace
@@ -314,36 +422,11 @@ Status add_sensitivity(CostReport& report, const catalog::Catalog& catalog) {
 Result<std::vector<WalkStep>> walk_to_real(const CostInput& input, const catalog::Catalog& catalog) {
   std::vector<WalkStep> steps;
   PR_TRY(add_published_steps(steps, input, catalog));
-  CostInput real = input;
-  real.mode = model::CostMode::real;
-  real.ocs.clear();
-  real.network_switch.clear();
-  real.transceiver.clear();
-  real.photonic_ports = 0;
-  real.oversubscription = 1;
-  real.include_fibre = false;
-  real.include_nics = false;
-  real.spare_ocs_ports = 0;
-  real.spare_modules = 0;
-  real.parallel_through_ocs = false;
-  real.circulators = false;
-  const auto add = [&](const char* title, const char* fabric, const char* photonic) -> Status {
-    PR_ASSIGN(WalkStep step, real_step(title, real, catalog, fabric, photonic));
-    steps.push_back(std::move(step));
-    return {};
-  };
-  PR_TRY(add("modules that fit: single mode, duplex through the OCS, twin-port; street prices", "rail_optimised",
-             "photonic_two_full"));
-  real.include_fibre = true;
-  PR_TRY(add("fibre", "rail_optimised", "photonic_two_full"));
-  real.include_nics = true;
-  PR_TRY(add("network adapters", "rail_optimised", "photonic_two_full"));
-  real.spare_ocs_ports = 0.10;
-  real.spare_modules = 0.05;
-  PR_TRY(add("10 % spare OCS ports, 5 % spare modules", "rail_optimised", "photonic_two_full"));
-  PR_TRY(add("the two ports share the rate instead of having it each", "rail_optimised", "photonic_two_half"));
-  PR_TRY(add("against rail-only electrical", "rail_only", "photonic_two_half"));
-  PR_TRY(add("against co-packaged optics", "co_packaged", "photonic_two_half"));
+  CostInput asked = input;
+  asked.mode = model::CostMode::real;
+  asked.photonic_ports = 0;  // the walk has the two-port cases
+  PR_TRY(add_steps_to_asked(steps, asked, catalog));
+  add_alternatives(steps, asked, catalog);
   return steps;
 }
 

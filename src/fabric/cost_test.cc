@@ -14,6 +14,7 @@
 #include "fabric/cost_counts.h"
 #include "fabric/cost_parts.h"
 #include "fabric/electrical.h"
+#include "model/scenario_text.h"
 
 namespace photonrail::fabric {
 namespace {
@@ -412,6 +413,68 @@ TEST(CostSensitivity, WalkStartsAtThePublishedRatio) {
   EXPECT_NEAR(report.walk[3].cost, report.walk[2].cost / 2, 1e-9);
 }
 
+// The end of the walk, and every alternative that names one, is a row of the table.
+TEST(CostSensitivity, WalkEndsAtTheRowsOfTheTable) {
+  for (const char* box : {"quantum-2-qm9700", "fs-n9510-64d"}) {
+    CostInput input = cluster(512, 8, 400);
+    input.network_switch = box;
+    input.ocs = "calient-s320";
+    input.oversubscription = 2;
+    input.include_nics = true;
+    const CostReport report = *make_cost_report(input, parts());
+    int rows = 0;
+    for (const WalkStep& step : report.walk) {
+      EXPECT_FALSE(step.parts.empty()) << step.title;
+      for (const CostRatio& ratio : report.ratios) {
+        if (ratio.fabric != step.fabric || ratio.photonic != step.photonic) continue;
+        EXPECT_DOUBLE_EQ(step.cost, ratio.cost) << step.title;
+        EXPECT_DOUBLE_EQ(step.power, ratio.power) << step.title;
+        ++rows;
+      }
+    }
+    EXPECT_EQ(rows, 4);
+  }
+}
+
+CostInput default_cluster(std::int64_t gpus, std::int64_t domain, std::int64_t gigabits) {
+  CostInput input = cost_input(model::default_scenario());
+  input.gpus = gpus;
+  input.domain = domain;
+  input.nic_rate = gigabits_per_second(gigabits);
+  input.photonic_port_rate = input.nic_rate / input.photonic_ports;
+  replace_unfit_defaults(input, {}, parts());
+  return input;
+}
+
+TEST(CostSensitivity, NominalRatiosOfTheDefaultPartsLieWithinTheirDraws) {
+  for (const CostInput& input : {default_cluster(512, 8, 400), default_cluster(2048, 8, 400),
+                                 default_cluster(2048, 32, 800)}) {
+    const CostReport report = *make_cost_report(input, parts());
+    for (const CostRatio& r : report.ratios) {
+      EXPECT_TRUE(r.cost_spread.p5 <= r.cost && r.cost <= r.cost_spread.p95) << r.fabric << " / " << r.photonic;
+      EXPECT_TRUE(r.power_spread.p5 <= r.power && r.power <= r.power_spread.p95) << r.fabric << " / " << r.photonic;
+    }
+  }
+}
+
+TEST(CostInputs, DefaultsThatCannotServeAreReplacedAndNamedPartsStay) {
+  const CostInput small = default_cluster(512, 8, 400);
+  EXPECT_EQ(small.network_switch, "quantum-2-qm9700");
+  EXPECT_EQ(small.ocs, "polatis-6000n");
+  EXPECT_TRUE(small.choices.empty());
+  const CostInput long_rails = default_cluster(2048, 8, 400);  // rails of 256 servers, 192 ports
+  EXPECT_EQ(long_rails.ocs, "");
+  EXPECT_EQ(long_rails.choices.size(), 1u);
+  const CostInput fast = default_cluster(2048, 32, 800);
+  EXPECT_EQ(fast.network_switch, "");
+  CostInput named = cluster(2048, 8, 800);
+  named.network_switch = "quantum-2-qm9700";
+  named.ocs = "polatis-6000n";
+  replace_unfit_defaults(named, {true, true}, parts());
+  EXPECT_EQ(named.network_switch, "quantum-2-qm9700");
+  EXPECT_EQ(named.ocs, "polatis-6000n");
+}
+
 // ---- output ------------------------------------------------------------------------------------------------------
 
 void expect_finite(const boost::json::value& value) {
@@ -451,6 +514,26 @@ TEST(CostOutput, CsvRowsHaveTheFieldsOfTheirHeader) {
     ++rows;
   }
   EXPECT_GT(rows, 100);
+}
+
+TEST(CostOutput, BorrowedPricesPartsAndUnequalRatesAreSaid) {
+  CostInput input = cluster(2048, 8, 400);
+  input.ocs = "calient-s320";
+  input.photonic_ports = 2;
+  input.photonic_port_rate = gigabits_per_second(800);
+  const CostReport report = *make_cost_report(input, parts());
+  const std::string text = render_text(report, parts());
+  EXPECT_NE(text.find(", price of polatis-6000n, range"), std::string::npos);
+  EXPECT_NE(text.find("  optical switches       calient-s320\n"), std::string::npos);
+  EXPECT_NE(text.find("the spines lie within rails"), std::string::npos);
+  EXPECT_NE(text.find("  warning: 2 photonic ports of 100 GB/s"), std::string::npos);
+  input.ocs = "polatis-6000n";
+  input.gpus = 512;
+  input.photonic_ports = 0;
+  const std::string own = render_text(*make_cost_report(input, parts()), parts());
+  EXPECT_EQ(own.find(", price of "), std::string::npos);
+  EXPECT_EQ(own.find("the spines lie within rails"), std::string::npos);
+  EXPECT_EQ(own.find("  warning: "), std::string::npos);
 }
 
 TEST(CostInputs, FollowTheScenario) {
