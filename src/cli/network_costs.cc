@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "fabric/cost.h"
 
@@ -12,6 +13,21 @@ namespace {
 const char* mode_text(model::CostMode mode) {
   return mode == model::CostMode::real ? "whole boxes, modules and fibres counted, priced from the catalog"
                                        : "the formulas and prices of the Opus paper";
+}
+
+// "price of calient-s320: that of polatis-6000n, a range (own not published)"; empty where all figures are its own.
+std::string borrowed_text(const fabric::BillOfMaterials& bill, const fabric::AssumptionTable& assumptions) {
+  std::string out;
+  for (const fabric::BomLine& line : bill.lines) {
+    const auto add = [&](const std::optional<fabric::AssumptionId>& id, const char* what) {
+      if (!id || assumptions.all[*id].borrowed_from.empty()) return;
+      out += fmt::format("{}{} of {}: that of {}, a range (own not published)", out.empty() ? "" : "; ", what,
+                         line.part, assumptions.all[*id].borrowed_from);
+    };
+    add(line.price, "price");
+    add(line.watts, "power");
+  }
+  return out;
 }
 
 report::NetworkCost network_cost(const fabric::BillOfMaterials& bill, const fabric::AssumptionTable& assumptions,
@@ -26,7 +42,12 @@ report::NetworkCost network_cost(const fabric::BillOfMaterials& bill, const fabr
   cost.base = {range.base.dollars};
   cost.high = {range.high.dollars};
   cost.power = {range.base.watts};
-  cost.source = fmt::format("bill of materials of {}: {}", bill.title, mode_text(mode));
+  cost.power_low = {range.low.watts};
+  cost.power_high = {range.high.watts};
+  const std::string borrowed = borrowed_text(bill, assumptions);
+  cost.source = fmt::format("bill of materials of {}: {}{}", bill.title, mode_text(mode),
+                            borrowed.empty() ? "" : "; " + borrowed);
+  cost.note = borrowed;
   return cost;
 }
 

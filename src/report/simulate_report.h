@@ -51,6 +51,9 @@ struct NetworkCost {
   Power power;
   std::string source;
   std::string shortfall;  // why it cannot be built; empty when it can, else there are no figures
+  Power power_low{};      // equal to power_high: no range is known
+  Power power_high{};
+  std::string note{};  // on its figures, for the foot of the table; empty: none
 };
 
 struct SimulateInputs {

@@ -178,6 +178,19 @@ std::string cost_range(const NetworkCost& n) {
   return low == high ? "" : low + " to " + high;
 }
 
+std::string power_range(const NetworkCost& n) {
+  if (n.power_low.watts >= n.power_high.watts) return "";
+  return human(n.power_low.watts, "W") + " to " + human(n.power_high.watts, "W");
+}
+
+// Each once, as fabrics share parts.
+void add_figure_notes(Table& table, const std::vector<NetworkCost>& networks) {
+  for (const NetworkCost& n : networks) {
+    const bool said = std::find(table.notes.begin(), table.notes.end(), n.note) != table.notes.end();
+    if (!n.note.empty() && !said) table.notes.push_back(n.note);
+  }
+}
+
 std::string times(double of, double by) { return by > 0 ? human(of / by, "times") : "-"; }
 
 // The network that the ratios are against: the baseline's, by its cost and power.
@@ -192,7 +205,7 @@ const NetworkCost* baseline_network(const Report& report, const std::vector<Netw
 Table network_table(const Report& report, const std::vector<NetworkCost>& networks) {
   Table table;
   table.title = "Scale-out network";
-  table.columns = {{"", false}, {"cost"}, {"range"}, {"cheaper"}, {"power"}, {"less"}};
+  table.columns = {{"", false}, {"cost"}, {"range"}, {"cheaper"}, {"power"}, {"range"}, {"less"}};
   const NetworkCost* base = baseline_network(report, networks);
   for (const NetworkCost& n : networks) {
     if (!n.shortfall.empty()) {
@@ -201,10 +214,12 @@ Table network_table(const Report& report, const std::vector<NetworkCost>& networ
     }
     table.rows.push_back({n.title, human(n.base.amount, "USD"), cost_range(n),
                           base == nullptr ? "-" : times(base->base.amount, n.base.amount), human(n.power.watts, "W"),
+                          power_range(n),
                           base == nullptr ? "-" : times(base->power.watts, n.power.watts)});
   }
   if (base != nullptr)
     table.notes.insert(table.notes.begin(), fmt::format("cheaper, less: times, than {}", base->title));
+  add_figure_notes(table, networks);
   table.notes.push_back("`photonrail cost` has the bills of materials and what moves the ratios");
   return table;
 }
