@@ -58,6 +58,9 @@ Result<Question> question_of(const CostCommandOptions& options) {
     if (!options.gpu.empty()) PR_TRY(use_gpu(question.input, options.gpu, question.catalog));
   }
   if (options.gpus > 0) question.input.gpus = options.gpus;
+  if (question.input.gpus == 0) {
+    return fail(ErrorCode::usage, "the scenario has the number of its GPUs from a trace\n  hint: add --gpus 64");
+  }
   if (options.domain > 0) question.input.domain = options.domain;
   if (!options.rate.empty()) { PR_ASSIGN(question.input.nic_rate, parse_rate(options.rate)); }
   if (!options.mode.empty()) {

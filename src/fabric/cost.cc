@@ -137,7 +137,7 @@ std::vector<PartLine> CostReport::parts() const {
   const bool real = input.mode == model::CostMode::real;
   add("electrical switches", false, real ? "leaf switches" : "switch ports");
   if (real) add("  modules at switches", false, "modules at switches");
-  add("  modules at GPUs", false, real ? "modules at GPUs" : "modules");
+  add(real ? "  modules at GPUs" : "  modules", false, real ? "modules at GPUs" : "modules");
   add("  fibre", false, "fibre");
   add("optical switches", true, real ? "optical switches" : "OCS ports");
   add("  modules at GPUs", true, real ? "modules at GPUs" : "modules");
