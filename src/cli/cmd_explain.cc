@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/study_report.h"
@@ -17,6 +19,11 @@ bool is_json(std::string_view text) {
 Result<report::Report> report_of(const ExplainOptions& options) {
   PR_ASSIGN(const std::string text, report::read_file(options.source.file));
   if (is_json(text)) return report::read_report(text, options.source.file);
+  if (text.starts_with("simulate: ") || text.starts_with("case,")) {
+    return fail(
+        ErrorCode::invalid_input,
+        fmt::format("{}: a report for readers\n  hint: give the report.json that lies beside it", options.source.file));
+  }
   PR_ASSIGN(const ScenarioInput input, read_scenario(options.source));
   PR_ASSIGN(SimulatedReport simulated, simulate(input, thread_count(options.threads), report::stderr_is_terminal()));
   return std::move(simulated.report);

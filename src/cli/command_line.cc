@@ -1,8 +1,12 @@
 #include "cli/command_line.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/output.h"
+#include "config/diagnostics.h"
 
 namespace photonrail::cli {
 namespace {
@@ -169,7 +173,7 @@ class Commands {
         ->required()
         ->check(CLI::IsMember({"opus"}))
         ->option_text(" ");
-    c.add_option("--data", reproduce_.data, "Folder with targets.csv, traces/ and configs/")
+    c.add_option("--data", reproduce_.data, "Folder with targets.csv, traces/ and configs/ (not part of the clone)")
         ->required()
         ->option_text("DIR");
     c.add_option("--only", reproduce_.only, "Only rows whose id contains this text; may be repeated")
@@ -195,7 +199,9 @@ class Commands {
                           "  photonrail explain my.toml mfu",
                           explain_);
     add_source(c, explain_.source, "REPORT|SCENARIO", "report.json, or a scenario, which is then simulated", true);
-    c.add_option("ID", explain_.metric, "Number to explain; without it all ids are listed")->option_text(" ");
+    c.add_option("ID", explain_.metric,
+                 "Number to explain: an id, a heading of a table or a label; without it all ids are listed")
+        ->option_text(" ");
     c.add_option("--case", explain_.on, "Case of the report to explain it for")->option_text("NAME[@TIME]");
     add_threads(c, explain_.threads);
   }
@@ -249,6 +255,18 @@ class Commands {
   VersionOptions version_;
 };
 
+// What to say of a first word that is no command; "" where it is one, or an option.
+std::string unknown_command(const CLI::App& app, std::string_view word) {
+  if (word.empty() || word.front() == '-') return "";
+  std::vector<std::string> names;
+  for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(known->get_name());
+  }
+  if (std::find(names.begin(), names.end(), word) != names.end()) return "";
+  return fmt::format("unknown command '{}'{} (photonrail --help lists all)", word,
+                     config::did_you_mean(word, {names.begin(), names.end()}));
+}
+
 }  // namespace
 
 std::variant<Command, int> parse_command_line(int argc, const char* const* argv) {
@@ -259,6 +277,10 @@ std::variant<Command, int> parse_command_line(int argc, const char* const* argv)
   std::optional<Command> chosen;
   Commands commands(app, chosen);
   commands.add_all();
+  if (const std::string problem = unknown_command(app, argc > 1 ? argv[1] : ""); !problem.empty()) {
+    print_error({ErrorCode::usage, problem});
+    return static_cast<int>(kUsage);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

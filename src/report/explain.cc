@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "report/formula.h"
 #include "report/human.h"
@@ -28,9 +29,74 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// Lower case, letters and digits only, so that "MFU", "step time" and "step_time" mean what they look like.
+std::string folded(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return out;
+}
+
+// Headings of the tables of `simulate` and the metrics below them; titles that equal a label need no entry.
+struct Heading {
+  std::string_view text;
+  std::string_view metric;
+};
+constexpr Heading kHeadings[] = {{"step time", "iteration_time"},
+                                 {"step time by switching time", "iteration_time"},
+                                 {"compute", "compute_time"},
+                                 {"comm.+wait", "exposed_communication"},
+                                 {"exposed comm.", "exposed_communication"},
+                                 {"tokens/s", "tokens_per_second"},
+                                 {"energy/step", "energy_per_step"},
+                                 {"commands", "switch_commands"},
+                                 {"ahead", "switch_commands_ahead"},
+                                 {"exposed", "exposed_switch_time"},
+                                 {"exposed, sum", "exposed_switch_time"},
+                                 {"hidden", "hidden_switch_time"},
+                                 {"hidden, sum", "hidden_switch_time"},
+                                 {"mispredicted", "mispredictions"},
+                                 {"count", "windows"},
+                                 {"negative", "windows_negative"},
+                                 {"short", "windows_short_share"},
+                                 {"windows shorter than the switching time", "windows_short_share"},
+                                 {"p5", "window_p5"},
+                                 {"p25", "window_p25"},
+                                 {"median", "window_p50"},
+                                 {"p75", "window_p75"},
+                                 {"p95", "window_p95"},
+                                 {"cost", "network_cost"},
+                                 {"cheaper", "cost_saving"},
+                                 {"power", "network_power"},
+                                 {"less", "power_saving"}};
+
+// The metric that a reader names by id, heading or label.
+std::optional<std::size_t> metric_named(const Report& report, std::string_view wanted) {
+  if (const auto exact_id = find_metric(report, wanted)) return exact_id;
+  const std::string text = folded(wanted);
+  if (text.empty()) return std::nullopt;
+  for (const Heading& heading : kHeadings) {
+    if (folded(heading.text) == text) return find_metric(report, heading.metric);
+  }
+  for (std::size_t i = 0; i < report.metrics.size(); ++i) {
+    if (folded(report.metrics[i].id) == text || folded(report.metrics[i].label) == text) return i;
+  }
+  // "Overhead against rail_optimised"
+  if (text == folded("overhead against " + report.baseline)) return find_metric(report, "overhead");
+  return std::nullopt;
+}
+
+// Names that contain what was typed come first, then those of few edits.
 std::string nearest(std::string_view wanted, std::vector<std::string> ids) {
   std::stable_sort(ids.begin(), ids.end(), [&](const std::string& a, const std::string& b) {
     return edit_distance(wanted, a) < edit_distance(wanted, b);
+  });
+  const std::string text = folded(wanted);
+  std::stable_partition(ids.begin(), ids.end(), [&](const std::string& id) {
+    return !text.empty() && folded(id).find(text) != std::string::npos;
   });
   if (ids.size() > kSuggestions) ids.resize(kSuggestions);
   return fmt::format("{}", fmt::join(ids, ", "));
@@ -145,8 +211,15 @@ Error unknown_case(const Report& report, std::string_view id) {
 
 Error unknown_metric(const Report& report, std::string_view id) {
   std::vector<std::string> ids;
-  for (const Metric& m : report.metrics) ids.push_back(m.id);
-  for (const Constant& c : report.constants) ids.push_back(c.id);
+  // One whose label has the word, and not its id, comes with the label.
+  const std::string text = folded(id);
+  const auto add = [&](const std::string& found, const std::string& label) {
+    const bool by_label =
+        folded(found).find(text) == std::string::npos && folded(label).find(text) != std::string::npos;
+    ids.push_back(by_label && !text.empty() ? fmt::format("{} ({})", found, label) : found);
+  };
+  for (const Metric& m : report.metrics) add(m.id, m.label);
+  for (const Constant& c : report.constants) add(c.id, c.label);
   return {ErrorCode::usage, fmt::format("no number '{}' in this report\n  hint: nearest: {}; `photonrail explain "
                                         "REPORT` without an id lists all",
                                         id, nearest(id, ids))};
@@ -180,7 +253,7 @@ Result<std::string> explain(const Report& report, std::string_view id, std::stri
   const Case* chosen = find_case(report, case_id);
   if (!case_id.empty() && chosen == nullptr) return fail(unknown_case(report, case_id));
   if (const Constant* constant = find_constant(report, id)) return explain_constant(*constant, style);
-  const std::optional<std::size_t> index = find_metric(report, id);
+  const std::optional<std::size_t> index = metric_named(report, id);
   if (!index) return fail(unknown_metric(report, id));
   const Metric& metric = report.metrics[*index];
   std::string out = fmt::format("{}: {}\n\n", metric.id, metric.label);

@@ -253,6 +253,32 @@ TEST(Explain, NamesTheNearestOfAnUnknownId) {
   EXPECT_NE(wrong_case.error().message.find("on_demand@100ms"), std::string::npos);
 }
 
+// A reader has the headings of the tables, not the ids. Red if a heading led to no metric, or to another.
+TEST(Explain, TakesHeadingsAndLabels) {
+  const Report r = make_simulate_report(small_inputs());
+  const std::pair<const char*, const char*> kCases[] = {
+      {"step time", "iteration_time:"},
+      {"MFU", "mfu:"},
+      {"comm.+wait", "exposed_communication:"},
+      {"hidden switch time, sum over commands", "hidden_switch_time:"},
+      {"Energy of one step, GPUs and network", "energy_per_step:"}};
+  for (const auto& [asked, begins] : kCases) {
+    const Result<std::string> told = explain(r, asked, "", {});
+    ASSERT_TRUE(told) << asked;
+    EXPECT_EQ(told->rfind(begins, 0), 0u) << asked << "\n" << *told;
+  }
+  for (const Table& table : r.tables) {
+    if (table.columns.empty() || table.columns.front().header == "switching time") continue;  // its columns are times
+    for (const Table::Column& column : table.columns) {
+      const std::string& text = column.header;
+      const bool other = text.empty() || text == "bytes" || text == "range";
+      if (!other) { EXPECT_TRUE(explain(r, text, "", {})) << text; }
+    }
+  }
+  EXPECT_NE(explain(r, "utilisation", "", {}).error().message.find("mfu (model FLOP/s utilisation)"),
+            std::string::npos);
+}
+
 TEST(Explain, ListsEveryIdThatItExplains) {
   const Report r = make_simulate_report(small_inputs());
   const std::string list = explain_list(r, {});
