@@ -124,12 +124,16 @@ void append_hiding(Out out, const WindowReport& report) {
     fmt::format_to(out, "  {:<24}{:>20}{:>16}{:>16}\n", show(h.switching_time),
                    fmt::format("{} of {}", h.hidden, s.all.count), brief(h.exposed), brief(h.serialised));
   }
+  fmt::format_to(out,
+                 "  No step gets longer by these sums: rails and stages wait at the same time, and a delay moves what "
+                 "follows.\n");
+  if (!report.prediction.empty()) fmt::format_to(out, "  What a step takes is predicted by {}\n", report.prediction);
 }
 
 void append_break_even(Out out, const WindowReport& report) {
   if (!report.pays_until) return;
-  const std::string limit =
-      report.break_even_overhead ? fmt::format(" (overhead of {:.2f} %)", *report.break_even_overhead * 100.0) : "";
+  std::string limit = report.pays_for.empty() ? "" : ": " + report.pays_for;
+  if (report.break_even_overhead) limit += fmt::format(", overhead of {:.2f} %", *report.break_even_overhead * 100.0);
   switch (report.pays_until->kind) {
     case BreakEven::Kind::never:
       fmt::format_to(out, "\nRails do not pay at any switching time tried{}.\n", limit);
@@ -270,7 +274,10 @@ std::string to_text(const WindowReport& report) {
   const Out out = std::back_inserter(text);
   for (const std::string& note : report.notes) fmt::format_to(out, "{}\n", note);
   const WindowStatistics& s = report.statistics;
-  if (report.analysis.phases.empty()) return text + "\nNo traffic on rails, so no windows.\n";
+  if (report.analysis.phases.empty()) {
+    return text + fmt::format("\nNo traffic on rails, so no windows.{}{}\n", report.no_traffic.empty() ? "" : " ",
+                              report.no_traffic);
+  }
   append_phases(out, report.analysis);
   append_topology(out, report);
   const std::string shorter = s.hiding.empty() ? "< 0" : "< " + show(s.hiding.front().switching_time);
@@ -278,6 +285,10 @@ std::string to_text(const WindowReport& report) {
   append_summary_head(out, "", shorter);
   append_summary(out, "all", s.all);
   for (const KindSummary& k : s.kinds) append_summary(out, kind_name(k.from, k.to), k.summary);
+  if (report.run_switches) {
+    fmt::format_to(out,
+                   "  These windows contain the delays of the run's own switching; those of the baseline do not.\n");
+  }
   fmt::format_to(out, "\nWindows by the traffic of the phase that follows\n");
   append_summary_head(out, "bytes on the wire", shorter);
   for (const TrafficSummary& t : s.traffic) append_summary(out, class_name(t), t.summary);

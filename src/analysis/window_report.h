@@ -23,6 +23,10 @@ struct WindowReport {
   std::uint32_t topology_rail = 0;
   std::optional<BreakEven> pays_until;        // switching time at which rails stop paying
   std::optional<double> break_even_overhead;  // the overhead that goes with it
+  std::string pays_for;                       // what was compared: "provisioned against rail_optimised"
+  bool run_switches = false;                  // the run had switching of its own
+  std::string prediction;                     // command that predicts a step at a switching time
+  std::string no_traffic;                     // what to try where no traffic crosses rails
 };
 
 // Builds the analysis and its statistics; topology of the lowest rail that carries traffic. Title, notes, closed form

@@ -10,9 +10,11 @@
 #include "cli/output.h"
 #include "cli/pays.h"
 #include "cli/scenario_input.h"
+#include "cli/switch_text.h"
 #include "report/human.h"
 #include "report/progress.h"
 #include "report/simulate_report.h"
+#include "study/names.h"
 
 namespace photonrail::cli {
 namespace {
@@ -32,6 +34,20 @@ Result<ScenarioInput> read_trace(const WindowsOptions& options) {
   return ScenarioInput{std::move(loaded), std::move(catalog), ""};
 }
 
+bool switches(const study::Case& c) { return c.policy && !study::is_static(*c.policy); }
+
+// For "provisioned@25ms" of a policy that the scenario has, but not at that time.
+std::string sweep_hint(const std::vector<study::Case>& cases, const std::string& id) {
+  const std::size_t at = id.find('@');
+  if (at == std::string::npos) return "";
+  const Result<Time> time = parse_time(id.substr(at + 1));
+  const std::string name = id.substr(0, at);
+  const bool known =
+      std::any_of(cases.begin(), cases.end(), [&](const study::Case& c) { return switches(c) && c.name == name; });
+  if (!time || !known) return "";
+  return fmt::format("; for this one add --set 'switching.times=[\"{}\"]'", report::time_label(*time));
+}
+
 Result<study::Case> case_of(const study::Study& study, const std::string& wanted) {
   const std::vector<study::Case> cases = study::cases_of(study.scenario);
   std::vector<std::string> ids;
@@ -40,42 +56,18 @@ Result<study::Case> case_of(const study::Study& study, const std::string& wanted
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (ids[i] == id || (wanted.empty() && cases[i].name == id)) return cases[i];
   }
-  return fail(ErrorCode::usage,
-              fmt::format("no case '{}' in the scenario\n  hint: there are {}", id, fmt::join(ids, ", ")));
-}
-
-struct OcsTime {
-  Time value;
-  std::string note;
-};
-
-// Dark, settle, link-up and relock of the scenario's own switch; nothing where the catalog does not know it.
-std::optional<OcsTime> ocs_time(const study::Study& study, const catalog::Catalog& catalog) {
-  const model::Switching& s = study.scenario.switching;
-  const Result<catalog::Ocs> ocs = catalog.ocs(s.ocs);
-  if (!ocs) return std::nullopt;
-  const auto term = [](const std::optional<model::Distribution>& given, const catalog::Figure<Time>& figure) {
-    if (given) return std::optional(given->typical);
-    return figure.known() ? std::optional(time_from_seconds(catalog::range_of(figure).base)) : std::nullopt;
-  };
-  const std::optional<Time> dark = term(s.dark, ocs->dark);
-  const std::optional<Time> settle = term(s.settle, ocs->settle);
-  if (!dark || !settle) return std::nullopt;
-  const Time total = *dark + *settle + s.link_up.typical + s.relock.typical;
-  return OcsTime{total, fmt::format("{} needs {}: dark {}, settle {}, link-up {}, relock {}", ocs->name,
-                                    report::time_label(total), report::time_label(*dark), report::time_label(*settle),
-                                    report::time_label(s.link_up.typical), report::time_label(s.relock.typical))};
+  return fail(ErrorCode::usage, fmt::format("no case '{}' in the scenario\n  hint: there are {}{}", id,
+                                            fmt::join(ids, ", "), sweep_hint(cases, id)));
 }
 
 // Switching times to try: the one asked for, else that of the scenario's switch and the sweep.
-Result<std::vector<Time>> times_of(const study::Study& study, const std::optional<OcsTime>& ocs,
-                                   const std::string& wanted) {
+Result<std::vector<Time>> times_of(const study::Study& study, std::optional<Time> own, const std::string& wanted) {
   if (!wanted.empty()) {
     PR_ASSIGN(const Time time, parse_time(wanted));
     return std::vector<Time>{time};
   }
   std::vector<Time> times = study.scenario.switching.times;
-  if (ocs) times.push_back(ocs->value);
+  if (own) times.push_back(*own);
   std::sort(times.begin(), times.end());
   times.erase(std::unique(times.begin(), times.end()), times.end());
   return times;
@@ -99,6 +91,38 @@ std::uint32_t stages_of(const model::TaskGraph& graph) {
   return last == graph.stage_of.end() ? 1 : *last + 1;
 }
 
+// On the scenario's own switch, or how to name a time where nobody knows it.
+std::string switch_note(const SwitchText& switching) {
+  if (switching.own) return "switch " + switching.own_text;
+  return switching.own_text + "; or here: --switching-time '25 ms'";
+}
+
+// The command that tells what a step takes at the time most likely meant: the longest tried.
+std::string prediction(const WindowsOptions& options, const std::vector<Time>& times) {
+  const std::string time = times.empty() ? "25 ms" : report::time_label(times.back());
+  const std::string sweep = fmt::format("--set 'switching.times=[\"{}\"]'", time);
+  if (is_scenario(options.source.file)) return fmt::format("photonrail simulate {} {}", options.source.file, sweep);
+  return fmt::format("photonrail simulate, with a scenario whose [workload] trace is this one, and {}", sweep);
+}
+
+std::string no_traffic(const WindowsOptions& options, const model::Scenario& scenario) {
+  const std::string how = is_scenario(options.source.file) ? "--set cluster.domain=N" : "--domain N";
+  return fmt::format("All traffic stays in scale-up domains of {}; {} makes them smaller.", scenario.cluster.domain,
+                     how);
+}
+
+Status add_pays(analysis::WindowReport& report, const study::Study& study, const catalog::Catalog& catalog,
+                const WindowsOptions& options) {
+  PR_ASSIGN(const PaysUntil pays, pays_until(study, catalog, options));
+  // Who asks for no price may not miss the answer.
+  if (pays.until || !options.gpu_price.empty()) report.notes.push_back(pays.note);
+  if (!pays.until) return {};
+  report.pays_until = pays.until;
+  report.break_even_overhead = pays.overhead;
+  report.pays_for = pays.compared;
+  return {};
+}
+
 Result<analysis::WindowReport> report_of(const WindowsOptions& options, const ScenarioInput& input) {
   report::Progress reading(report::stderr_is_terminal());
   PR_ASSIGN(const study::Study study, study::make_study(input.loaded.scenario, input.catalog, [&](std::size_t files) {
@@ -106,18 +130,17 @@ Result<analysis::WindowReport> report_of(const WindowsOptions& options, const Sc
             }));
   PR_ASSIGN(const study::Case wanted, case_of(study, options.on));
   PR_ASSIGN(const model::RunResult run, study::run_case(study, input.catalog, wanted));
-  const std::optional<OcsTime> ocs = ocs_time(study, input.catalog);
-  PR_ASSIGN(const std::vector<Time> times, times_of(study, ocs, options.switching_time));
+  const SwitchText switching = switch_text(study.scenario.switching, input.catalog);
+  PR_ASSIGN(const std::vector<Time> times, times_of(study, switching.own, options.switching_time));
   analysis::WindowReport report = analysis::make_window_report(run, stages_of(study.graph), times);
   report.title = fmt::format("{}: {}", study.scenario.name, report::case_id(wanted.name, wanted.switching_time));
   report.notes = study.notes;
-  if (ocs && options.switching_time.empty()) report.notes.push_back(ocs->note);
+  if (options.switching_time.empty()) report.notes.push_back(switch_note(switching));
+  report.run_switches = !run.switches.empty();
+  report.prediction = prediction(options, times);
+  report.no_traffic = no_traffic(options, study.scenario);
   report.closed_form = closed_form(study.scenario);
-  PR_ASSIGN(const std::optional<PaysUntil> pays, pays_until(study, input.catalog, options));
-  if (!pays) return report;
-  report.pays_until = pays->until;
-  report.break_even_overhead = pays->overhead;
-  report.notes.push_back(pays->note);
+  PR_TRY(add_pays(report, study, input.catalog, options));
   return report;
 }
 

@@ -45,6 +45,12 @@ const report::NetworkCost* network(const NetworkCosts& costs, const std::string&
   return nullptr;
 }
 
+PaysUntil nothing(const std::string& why) {
+  PaysUntil pays;
+  pays.note = "until when rails pay is not known: " + why;
+  return pays;
+}
+
 double gpu_watts(const study::Study& study) {
   if (study.scenario.cost.gpu_power.watts > 0) return study.scenario.cost.gpu_power.watts;
   return study.gpu.power.known() ? catalog::range_of(study.gpu.power).base : 0;
@@ -76,24 +82,29 @@ Result<Rates> rates_of(const study::Study& study, const WindowsOptions& options,
 
 }  // namespace
 
-Result<std::optional<PaysUntil>> pays_until(const study::Study& study, const catalog::Catalog& catalog,
-                                            const WindowsOptions& options) {
+Result<PaysUntil> pays_until(const study::Study& study, const catalog::Catalog& catalog,
+                             const WindowsOptions& options) {
   std::vector<study::Case> cases = switching_cases(study);
   const std::vector<study::Case> baselines = cases_named(study, study.scenario.baseline);
-  if (cases.empty() || baselines.size() != 1 || !baselines.front().electrical) return std::nullopt;
+  if (cases.empty()) {
+    return nothing(
+        "there is no sweep to look in: it needs on_demand or provisioned in control.policies and two or more "
+        "times, as --set 'switching.times=[\"10 ms\", \"100 ms\", \"1 s\"]'");
+  }
+  if (baselines.size() != 1 || !baselines.front().electrical) return nothing("the baseline is no electrical fabric");
   PR_ASSIGN(const NetworkCosts costs, network_costs(study.scenario, catalog));
   const report::NetworkCost* rails = network(costs, costs.photonic);
   const report::NetworkCost* baseline = network(costs, study.scenario.baseline);
-  if (rails == nullptr || baseline == nullptr) return std::nullopt;
+  if (rails == nullptr || baseline == nullptr) return nothing("a network has no price or power (photonrail cost)");
   PR_ASSIGN(const Rates rates, rates_of(study, options, *rails, *baseline));
-  if (rates.rails <= 0 || rates.baseline <= 0) return std::nullopt;
+  if (rates.rails <= 0 || rates.baseline <= 0) return nothing("no figure for what the cluster costs is known");
 
   std::sort(cases.begin(), cases.end(),
             [](const study::Case& a, const study::Case& b) { return a.switching_time < b.switching_time; });
   cases.push_back(baselines.front());
   const auto runs = study::run_cases(study, catalog, cases, thread_count(options.threads), {});
   for (const study::CaseRun& run : runs) {
-    if (!run.run) return std::nullopt;
+    if (!run.run) return nothing("a case of the sweep cannot be run (photonrail simulate says why)");
   }
   const double base_time = to_seconds(runs.back().run->iteration_time);
   std::vector<analysis::OverheadPoint> points;
@@ -103,8 +114,8 @@ Result<std::optional<PaysUntil>> pays_until(const study::Study& study, const cat
   PaysUntil pays;
   pays.overhead = analysis::break_even_overhead({rates.rails}, {rates.baseline});
   pays.until = analysis::break_even(points, pays.overhead);
-  pays.note = fmt::format("rails stop paying: {} against {}, counting {}", cases.front().name, study.scenario.baseline,
-                          rates.note);
+  pays.compared = fmt::format("{} against {}", cases.front().name, study.scenario.baseline);
+  pays.note = fmt::format("until when rails pay: {}, counting {}", pays.compared, rates.note);
   return pays;
 }
 

@@ -13,14 +13,14 @@
 namespace photonrail::cli {
 
 struct PaysUntil {
-  analysis::BreakEven until;
-  double overhead = 0;  // at which the cost of a step on rails equals that on the baseline
-  std::string note;     // what was compared, in a sentence
+  std::optional<analysis::BreakEven> until;  // absent: `note` says why
+  double overhead = 0;                       // at which the cost of a step on rails equals that on the baseline
+  std::string compared;                      // "provisioned against rail_optimised"
+  std::string note;                          // what was counted, or what is missing, in a sentence
 };
 
 // Runs the best switching policy of the scenario at every switching time, and the baseline. Nothing where there is no
 // electrical baseline, no switching policy, no sweep, or no figure for the networks' cost.
-Result<std::optional<PaysUntil>> pays_until(const study::Study& study, const catalog::Catalog& catalog,
-                                            const WindowsOptions& options);
+Result<PaysUntil> pays_until(const study::Study& study, const catalog::Catalog& catalog, const WindowsOptions& options);
 
 }  // namespace photonrail::cli
