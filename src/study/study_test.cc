@@ -93,7 +93,7 @@ TEST(Study, WithoutASweepTheSwitchOfTheCatalogSetsTheTime) {
   const auto catalog = builtin();
   const auto study = make_study(s, catalog, {});
   ASSERT_FALSE(study);
-  EXPECT_NE(study.error().message.find("switching.ocs: no optical circuit switch \"no-such-switch\""), std::string::npos)
+  EXPECT_NE(study.error().message.find("switching.ocs: no optical circuit switch \"no-such"), std::string::npos)
       << study.error().message;
   s.switching.ocs = "calient-s320";
   const Case demand{"on_demand", model::Policy::on_demand, {}, {}};
