@@ -68,7 +68,7 @@ run simulate "$base" --set rail.ports=2 --set 'electrical.fabrics=[]' --set 'con
   --set 'baseline="static_proportional"'
 ((status == 4)) || bad "too few ports alone: status $status"
 holds "$work/err" 'needs 3 ports per GPU' 'there are 2'
-accepted simulate "$base" --set rail.ports=2
+accepted simulate "$base" --set rail.ports=2 --set 'rail.port_rate="200 Gb/s"'
 holds "$work/out" 'Not possible' 'static_proportional' 'needs 3 ports per GPU' 'there are 2'
 
 # The rule that each rank locks its ports for itself never ends where phases overlap: told with the cycle, not a hang.
@@ -88,6 +88,7 @@ trace = "$1"
 domain = 2
 [rail]
 ports = 2
+port_rate = "200 Gb/s"
 [switching]
 times = ["1 ms"]
 [electrical]
@@ -156,11 +157,22 @@ for arguments in '' 'simulate' 'simulat x' "simulate $base --fromat json" "simul
   checks=$((checks + 1))
 done
 refused 2 'H20' 'H200' -- catalog show H20
+refused 2 'polatis-6000' 'polatis-7000' -- catalog show polatis
+refused 2 "unknown command 'sim'" 'simulate' -- sim x
+refused 3 'switching.ocs' 'polatis-6000n' -- simulate "$base" --set 'switching.ocs="polatis"'
+refused 3 'electrical.network_switch' -- simulate "$base" --set 'electrical.network_switch="nobody"'
+refused 3 'zero3' 'FSDP' -- simulate "$base" --set 'training.sharding="fsdp"'
+
+# An OCS that the catalog does not know in full: the text has what to type.
+with 'times = ' 'ocs = "calient-s320"'
+accepted simulate "$work/bad.toml"
+holds "$work/out" "--set 'switching.settle=\"0 ms\"'" 'So nothing here says what switching costs.'
 
 # ---- explain --------------------------------------------------------------------------------------------------------
 accepted simulate "$base" --out "$work/results"
 report=$work/results/report.json
 refused 2 'overhed' 'overhead' -- explain "$report" overhed
+refused 3 'report.json' -- explain "$work/results/report.txt" overhead
 refused 2 'on_demand@2ms' 'on_demand@1ms' -- explain "$report" overhead --case on_demand@2ms
 head -c 500 "$report" >"$work/half.json"
 refused 3 'half.json:' 'not JSON' -- explain "$work/half.json" overhead
