@@ -24,7 +24,7 @@ accepted schema
 holds "$work/out" '"$schema"' '"port_rate"'
 accepted schema --format markdown
 holds "$work/out" 'port_rate'
-accepted show "$example" --set rail.ports=4
+accepted show "$example" --set rail.ports=4 --set 'rail.port_rate="100 Gb/s"'
 holds "$work/out" '--set' 'two-ports.toml:' 'default'
 accepted catalog
 holds "$work/out" 'H200' 'polatis-6000n' 'llama-80b-opus'
@@ -45,10 +45,15 @@ for format in text json csv; do
 done
 accepted simulate "$example"
 holds "$work/out" 'needs 4 ports per GPU' 'On rail_optimised one step takes' 'Not possible here: static_proportional'
+holds "$work/out" 'capacity is not checked' \
+  'dark 25 ms + settle 175 ms + link-up 100 ms + relock 0 s = 300 ms (typical)'
 # Options before the file, and repeated, mean the same.
-accepted simulate --set rail.ports=4 --set 'name="first"' "$example" --format csv
+accepted simulate --set rail.ports=4 --set 'rail.port_rate="100 Gb/s"' --set 'name="first"' "$example" \
+  --format csv
 holds "$work/out" 'static_proportional,static_proportional,photonic,,iteration_time,'
 accepted windows "$example" --case on_demand --switching-time '25 ms'
+accepted explain "$example" 'step time'
+holds "$work/out" 'iteration_time'
 accepted explain "$example" mfu
 holds "$work/out" 'model_flops / (iteration_time * gpus * gpu_peak)' 'source:'
 
@@ -56,11 +61,12 @@ holds "$work/out" 'model_flops / (iteration_time * gpus * gpu_peak)' 'source:'
 accepted windows "$root/examples/traces/two-stages" --domain 2
 holds "$work/out" 'pipeline -> data' 'data -> pipeline'
 accepted windows "$root/examples/imported-trace.toml" --case provisioned@25ms --format json
-refused 2 'provisioned@25ms' -- windows "$root/examples/imported-trace.toml" --case provisioned@26ms
+refused 2 'provisioned@25ms' "switching.times=[\"26 ms\"]" -- windows "$root/examples/imported-trace.toml" --case provisioned@26ms
 
 # The main example, and its windows by the formula: 1 + 2 + 2 + 2 for plain data parallelism on four stages.
 accepted windows "$root/examples/llama-80b-h200-128.toml"
-holds "$work/out" 'Windows of one rail in program order, by formula: 7' 'Rails stop paying at a switching time of'
+holds "$work/out" 'Windows of one rail in program order, by formula: 7' 'Rails stop paying at a switching time of' \
+  'provisioned against rail_optimised' 'No step gets longer by these sums'
 
 # The paper's headline: 4.27 times the cost, 23.86 times the power at 2,048 H200.
 accepted cost --gpus 2048 --gpu H200 --mode as_published
