@@ -7,6 +7,8 @@
 namespace photonrail::published {
 namespace {
 
+constexpr std::size_t kShownCircle = 8;
+
 bool is_reconfigurable(const PublishedConfig& config) {
   return config.mode == Mode::on_demand || config.mode == Mode::provisioned;
 }
@@ -154,10 +156,41 @@ std::string Simulator::describe_wait(std::uint32_t rank) const {
   return fmt::format("rank {} waits for a message", rank);
 }
 
+// The first member that has not started the collective that the rank is in.
+std::optional<std::uint32_t> Simulator::awaited_rank(std::uint32_t rank) const {
+  const Ring& ring = ranks_[rank].ring;
+  if (!ring.active) return std::nullopt;
+  for (const std::uint32_t member : machine_.groups[machine_.members[ring.member].group].members) {
+    if (members_[member].started < members_[ring.member].started) return machine_.members[member].rank;
+  }
+  return std::nullopt;
+}
+
+// Ranks each of which is in a collective that waits for the next, the last for the first; empty when there are none.
+std::vector<std::uint32_t> Simulator::waiting_circle() const {
+  std::vector<std::uint32_t> met_from(ranks_.size(), 0);  // 1 + the rank from which the search came; 0: not met
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    std::optional<std::uint32_t> at = r;
+    for (; at && met_from[*at] == 0; at = awaited_rank(*at)) met_from[*at] = r + 1;
+    if (!at || met_from[*at] != r + 1) continue;
+    std::vector<std::uint32_t> circle = {*at};
+    for (at = awaited_rank(*at); *at != circle.front(); at = awaited_rank(*at)) circle.push_back(*at);
+    return circle;
+  }
+  return {};
+}
+
 tl::unexpected<Error> Simulator::deadlock() const {
   std::string text = fmt::format("the run can never finish: nothing happens after {} ns, {} of {} ranks unfinished",
                                  queue_.now(), unfinished_ranks_, ranks_.size());
   int shown = 0;
+  const std::vector<std::uint32_t> circle = waiting_circle();
+  if (!circle.empty()) text += "; collectives wait for each other in a circle:";
+  for (std::size_t i = 0; i < std::min(circle.size(), kShownCircle); ++i) {
+    text += fmt::format("\n  {}, which waits for rank {}", describe_wait(circle[i]), circle[(i + 1) % circle.size()]);
+  }
+  if (circle.size() > kShownCircle) text += fmt::format("\n  and {} more", circle.size() - kShownCircle);
+  if (!circle.empty()) return fail(ErrorCode::deadlock, text);
   for (std::uint32_t r = 0; r < ranks_.size() && shown < 5; ++r) {
     if (ranks_[r].finish >= 0) continue;
     text += "\n  " + describe_wait(r);

@@ -19,6 +19,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -121,6 +122,8 @@ class Simulator {
   bool all_finished() const;
   tl::unexpected<Error> deadlock() const;
   std::string describe_wait(std::uint32_t rank) const;
+  std::optional<std::uint32_t> awaited_rank(std::uint32_t rank) const;
+  std::vector<std::uint32_t> waiting_circle() const;
   PublishedResult collect();
 
   // simulator_rank.cc: ready nodes, compute, sends and receives, requests

@@ -309,6 +309,40 @@ TestTraces random_traces(RandomStream& random, std::uint32_t dp, std::uint32_t p
   return traces;
 }
 
+// Rule 7: who leads a collective starts it, the others do not start with it, and a tensor collective may take their
+// slot. Stage 0: data groups {0, 1} and {2, 3}, tensor groups {0, 2} and {1, 3}; ranks 0 and 3 lead their data groups,
+// 1 and 2 have voted before and then start a tensor collective: 0 waits for 1, 1 for 3, 3 for 2, and 2 for 0.
+TEST(Simulator, CollectivesThatWaitForEachOtherInACircleAreNamed) {
+  TestTraces traces(8);
+  for (const std::uint32_t rank : {4U, 5U, 6U, 7U}) traces.compute(rank, 1);
+  traces.group(1, {0, 1});
+  traces.group(2, {2, 3});
+  traces.group(3, {0, 2});
+  traces.group(4, {1, 3});
+  for (const std::uint32_t rank : {0U, 1U, 2U, 3U}) {
+    const bool leads = rank == 0 || rank == 3;
+    const auto first = traces.compute(rank, leads ? 3000 : 1);
+    const auto second = traces.compute(rank, 5000, {first});
+    traces.collective(rank, rank % 2 == 0 ? 3 : 4, 0, 4000, {second});
+    traces.collective(rank, rank < 2 ? 1 : 2, 0, 4000, {first});
+  }
+  PublishedConfig config = config_of(2, 2, 2, Mode::on_demand);
+  for (const bool fast : {false, true}) {
+    config.fast = fast;
+    const auto result = run_published(traces.set(), config);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::deadlock);
+    for (const char* part :
+         {"4 of 8 ranks unfinished; collectives wait for each other in a circle",
+          "node 4 of group 1, which waits for rank 1", "node 3 of group 4, which waits for rank 3",
+          "node 4 of group 2, which waits for rank 2", "node 3 of group 3, which waits for rank 0"}) {
+      EXPECT_NE(result.error().message.find(part), std::string::npos) << result.error().message;
+    }
+  }
+  config.wake_members = true;
+  EXPECT_TRUE(run_published(traces.set(), config));
+}
+
 TEST(Simulator, ComputedCollectivesEqualSteppedOnes) {
   RandomStream random(11, "simulator_test");
   std::uint64_t stepped_events = 0, computed_events = 0;
