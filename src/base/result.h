@@ -14,6 +14,7 @@ enum class ErrorCode {
   io,             // a file or directory that cannot be read or written
   infeasible,     // well-formed, but it cannot be done: too few ports, too little memory
   deadlock,       // a simulated program or admission rule that can never finish
+  incomplete,     // the result was given, but parts of it were refused
 };
 
 // A failure with everything that a user needs to mend it.

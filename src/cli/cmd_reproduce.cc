@@ -33,16 +33,28 @@ model::ReproduceRow row_of(const study::Rung& rung, const std::string& id, const
   return row;
 }
 
+model::ReproduceRow refused_row(const Error& why, const std::string& id, const std::string& name) {
+  model::ReproduceRow row;
+  row.id = fmt::format("{}{}refused", id, kOwnRow);
+  row.case_name = name;
+  row.quantity = "step time: the same traces by Photonrail's own physics";
+  row.unit = "ns";
+  row.source = "own physics; no figure is published";
+  row.refused = why;
+  return row;
+}
+
 // The same run by Photonrail's own physics: the whole ladder of reasons, or the last rung with the same workload.
-Result<Rows> own_physics(const published::Target& target, const workload::TraceSet& traces, const std::string& id,
-                         const std::string& name, bool reasons) {
+Rows own_physics(const published::Target& target, const workload::TraceSet& traces, const std::string& id,
+                 const std::string& name, bool reasons) {
   study::OpusJob job;
   job.model = catalog_model(target.model);
   study::LadderOptions options;
   options.own_physics_only = !reasons;
-  PR_ASSIGN(const std::vector<study::Rung> rungs, study::physics_ladder(traces, target.config, job, options));
+  const auto rungs = study::physics_ladder(traces, target.config, job, options);
   Rows rows;
-  for (const study::Rung& rung : rungs) {
+  if (!rungs) return {refused_row(rungs.error(), id, name)};
+  for (const study::Rung& rung : *rungs) {
     if (rung.refused.empty()) rows.push_back(row_of(rung, id, name, reasons));
   }
   return rows;
@@ -111,6 +123,20 @@ Result<Rows> step_rows(const ReproduceOptions& options, report::Progress& progre
       [&](std::size_t done, std::size_t all, const std::string& id) { progress.show(done, all, id); });
 }
 
+// After everything has been printed: the exit status says that rows are missing.
+Status refusals(const Rows& rows) {
+  std::size_t refused = 0;
+  bool deadlock = false;
+  for (const model::ReproduceRow& row : rows) {
+    if (!row.refused) continue;
+    ++refused;
+    deadlock = deadlock || row.refused->code == ErrorCode::deadlock;
+  }
+  if (refused == 0) return {};
+  return fail(deadlock ? ErrorCode::deadlock : ErrorCode::incomplete,
+              fmt::format("{} of {} rows could not be made; each of them says why", refused, rows.size()));
+}
+
 std::string rendered(const Rows& rows, Format format, const report::TextStyle& style) {
   if (format == Format::json) return rows_json(rows);
   if (format == Format::csv) return rows_csv(rows);
@@ -130,7 +156,8 @@ Status run(const ReproduceOptions& options) {
                                              {"reproduce.json", rows_json(rows)},
                                              {"reproduce.csv", rows_csv(rows)}}));
   }
-  return print(rendered(rows, options.format, output_style()));
+  PR_TRY(print(rendered(rows, options.format, output_style())));
+  return refusals(rows);
 }
 
 }  // namespace photonrail::cli

@@ -19,6 +19,7 @@ ExitStatus exit_status(ErrorCode code) {
     case ErrorCode::infeasible:
     case ErrorCode::deadlock: return kInfeasible;
     case ErrorCode::io: return kIo;
+    case ErrorCode::incomplete: return kFailed;
   }
   return kFailed;
 }

@@ -11,7 +11,7 @@ namespace photonrail::cli {
 // Exit statuses; README.md of this folder lists them for users.
 enum ExitStatus : int {
   kDone = 0,
-  kFailed = 1,  // a defect of the program
+  kFailed = 1,  // a defect of the program, or rows of the result were refused
   kUsage = 2,
   kInvalidInput = 3,
   kInfeasible = 4,  // or deadlock

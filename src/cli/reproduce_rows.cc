@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "report/human.h"
@@ -17,6 +18,8 @@ std::string number_text(std::optional<double> value) {
   const bool whole = std::trunc(*value) == *value && std::fabs(*value) < 9e15;
   return whole ? report::with_separators(static_cast<std::int64_t>(*value)) : report::exact(*value);
 }
+
+std::string ours_text(const ReproduceRow& row) { return row.refused ? "refused" : number_text(row.ours); }
 
 std::string error_text(const ReproduceRow& row) {
   if (!row.relative_error) return "";
@@ -35,6 +38,11 @@ std::string csv_cell(const std::string& text) {
 }
 
 std::string csv_number(std::optional<double> value) { return value ? report::exact(*value) : ""; }
+
+std::string refused_count(const std::vector<ReproduceRow>& rows) {
+  const auto refused = std::count_if(rows.begin(), rows.end(), [](const ReproduceRow& row) { return !!row.refused; });
+  return refused == 0 ? "" : fmt::format("{} of {} rows could not be made\n", refused, rows.size());
+}
 
 std::string verdict(const std::vector<ReproduceRow>& rows) {
   std::size_t published = 0;
@@ -66,17 +74,19 @@ std::string case_text(const std::vector<ReproduceRow>& rows, const report::TextS
   report::Table own{
       "", {{"own physics, one change after the other", false}, {"step time"}, {"unit", false}, {"change"}}, {}, {}};
   const ReproduceRow* before = nullptr;
+  std::string refused;
   for (const ReproduceRow& row : rows) {
+    if (row.refused) refused += fmt::format("refused: {}: {}\n", row.quantity, row.refused->message);
     if (!is_own(row)) {
-      compared.rows.push_back(
-          {row.quantity, number_text(row.published), number_text(row.ours), row.unit, error_text(row)});
+      compared.rows.push_back({row.quantity, number_text(row.published), ours_text(row), row.unit, error_text(row)});
       continue;
     }
-    const std::string change = before == nullptr ? "" : fmt::format("{:+.2f} %", (row.ours / before->ours - 1) * 100);
-    own.rows.push_back({without_prefix(row.quantity), number_text(row.ours), row.unit, change});
+    const bool compares = before != nullptr && before->ours && row.ours;
+    const std::string change = compares ? fmt::format("{:+.2f} %", (*row.ours / *before->ours - 1) * 100) : "";
+    own.rows.push_back({without_prefix(row.quantity), ours_text(row), row.unit, change});
     before = &row;
   }
-  return report::render_table(compared, style) + (own.rows.empty() ? "" : report::render_table(own, style));
+  return report::render_table(compared, style) + (own.rows.empty() ? "" : report::render_table(own, style)) + refused;
 }
 
 }  // namespace
@@ -90,7 +100,7 @@ std::string rows_text(const std::vector<ReproduceRow>& rows, const report::TextS
                   style) +
         "\n";
   }
-  return out + verdict(rows);
+  return out + refused_count(rows) + verdict(rows);
 }
 
 std::string rows_json(const std::vector<ReproduceRow>& rows) {
@@ -103,9 +113,10 @@ std::string rows_json(const std::vector<ReproduceRow>& rows) {
     json.field("quantity", row.quantity);
     json.field("unit", row.unit);
     json.field("published", row.published);
-    json.field("ours", std::optional(row.ours));
+    json.field("ours", row.ours);
     json.field("relative_error", row.relative_error);
     json.field("source", row.source);
+    if (row.refused) json.field("refused", row.refused->message);
     json.end();
   }
   json.end();
@@ -113,11 +124,12 @@ std::string rows_json(const std::vector<ReproduceRow>& rows) {
 }
 
 std::string rows_csv(const std::vector<ReproduceRow>& rows) {
-  std::string out = "id,case,quantity,unit,published,ours,relative_error,source\n";
+  std::string out = "id,case,quantity,unit,published,ours,relative_error,source,refused\n";
   for (const ReproduceRow& row : rows) {
-    out += fmt::format("{},{},{},{},{},{},{},{}\n", csv_cell(row.id), csv_cell(row.case_name), csv_cell(row.quantity),
-                       csv_cell(row.unit), csv_number(row.published), report::exact(row.ours),
-                       csv_number(row.relative_error), csv_cell(row.source));
+    out +=
+        fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_cell(row.id), csv_cell(row.case_name), csv_cell(row.quantity),
+                    csv_cell(row.unit), csv_number(row.published), csv_number(row.ours), csv_number(row.relative_error),
+                    csv_cell(row.source), csv_cell(row.refused ? row.refused->message : ""));
   }
   return out;
 }

@@ -15,7 +15,8 @@ inline constexpr std::string_view kOwnRow = "/own/";
 
 // A table, and how many of the published figures ours equals.
 std::string rows_text(const std::vector<model::ReproduceRow>& rows, const report::TextStyle& style);
-// [{id, case, quantity, unit, published, ours, relative_error, source}]; null where there is no figure.
+// [{id, case, quantity, unit, published, ours, relative_error, source}]; null where there is no figure. A row
+// that could not be made has the key "refused" besides: why.
 std::string rows_json(const std::vector<model::ReproduceRow>& rows);
 std::string rows_csv(const std::vector<model::ReproduceRow>& rows);
 

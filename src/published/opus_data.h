@@ -36,13 +36,15 @@ struct Target {
   std::optional<PublishedFigure> last;
   std::optional<PublishedFigure> exposed;
   std::string source;
+  std::string fault;  // why the line cannot be run, with file and line; empty: it can
 };
 
-// `file` is for messages. All faults of all lines at once.
+// `file` is for messages. Refuses a file whose columns are not the known ones; a line that cannot be read becomes a
+// target with a fault, and with as much of the line as could be read.
 Result<std::vector<Target>> parse_targets(const std::string& text, const std::string& file);
 
 // Puts what configs/<workload> says into `config`: latency, endpoint delay, splits, peak, memory; a switching delay
-// only where the target gives none. Refuses settings that the published rules do not cover.
+// only where the target gives none, 0 where neither does. Refuses settings that the published rules do not cover.
 Status apply_system(const std::string& text, const std::string& file, PublishedConfig& config);
 Status apply_network(const std::string& text, const std::string& file, PublishedConfig& config);
 

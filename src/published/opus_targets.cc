@@ -200,6 +200,24 @@ Result<std::vector<std::size_t>> find_columns(const std::vector<std::string>& he
   return column;
 }
 
+Target read_target(std::string_view line, std::size_t columns, const std::vector<std::size_t>& column) {
+  Target target;
+  const auto fields = split_csv(line);
+  if (!fields) {
+    target.fault = "a quote is not closed";
+    return target;
+  }
+  if (fields->size() != columns) {
+    target.fault = fmt::format("{} fields, the header has {}", fields->size(), columns);
+    return target;
+  }
+  TargetReader reader(column, *fields);
+  target = reader.read();
+  target.fault = reader.fault();
+  if (!reader.has_delay()) target.config.delay_ms = -1;
+  return target;
+}
+
 }  // namespace
 
 Result<std::vector<Target>> parse_targets(const std::string& text, const std::string& file) {
@@ -210,25 +228,13 @@ Result<std::vector<Target>> parse_targets(const std::string& text, const std::st
   if (!header) return fail(ErrorCode::invalid_input, file + ":1: a quote is not closed");
   PR_ASSIGN(const std::vector<std::size_t> column, find_columns(*header, file));
   std::vector<Target> targets;
-  std::string faults;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     if (lines[i].empty()) continue;
-    const auto fields = split_csv(lines[i]);
-    if (!fields || fields->size() != header->size()) {
-      faults += fmt::format("{}{}:{}: {}", faults.empty() ? "" : "\n", file, i + 1,
-                            fields ? fmt::format("{} fields, the header has {}", fields->size(), header->size())
-                                   : "a quote is not closed");
-      continue;
-    }
-    TargetReader reader(column, *fields);
-    Target target = reader.read();
-    if (!reader.fault().empty())
-      faults += fmt::format("{}{}:{}: {}", faults.empty() ? "" : "\n", file, i + 1, reader.fault());
-    target.line = i + 1;
-    if (!reader.has_delay()) target.config.delay_ms = -1;
-    targets.push_back(std::move(target));
+    targets.push_back(read_target(lines[i], header->size(), column));
+    targets.back().line = i + 1;
+    std::string& fault = targets.back().fault;
+    if (!fault.empty()) fault = fmt::format("{}:{}: {}", file, i + 1, fault);
   }
-  if (!faults.empty()) return fail(ErrorCode::invalid_input, faults);
   return targets;
 }
 

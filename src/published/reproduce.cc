@@ -21,14 +21,28 @@ namespace {
 using model::ReproduceRow;
 
 constexpr int kRateDecimals = 6;  // of the rates printed with a static split
+constexpr const char* kLastQuantity = "step time, last NPU";
+
+// Topology changes per step that the data folder's README states, for its own workloads at the delays for which it
+// states them.
+constexpr const char* kChangesSource = "data/opus README section 4";
+constexpr double kChangesFromDelayMs = 10;
+constexpr std::pair<std::string_view, int> kChanges[] = {{"smoke", 4}, {"fig12", 10}, {"fig13", 10}, {"h200_dp16", 10}};
+
+bool is_reconfigurable(const PublishedConfig& config) {
+  return config.mode == Mode::on_demand || config.mode == Mode::provisioned;
+}
 
 std::string id_of(const Target& target) {
+  if (!target.fault.empty()) {
+    std::string id = "opus";
+    for (const std::string& part : {target.workload, target.mode_text}) id += part.empty() ? "" : "/" + part;
+    return fmt::format("{}/line{}", id, target.line);
+  }
   const PublishedConfig& c = target.config;
   std::string id = fmt::format("opus/{}/dp{}pp{}tp{}/{:g}-{:g}GBps/{}", target.workload, c.dp, c.pp, c.tp,
                                c.scale_out_GBps, c.scale_up_GBps, target.mode_text);
-  if (c.mode == Mode::on_demand || c.mode == Mode::provisioned) {
-    id += c.delay_ms < 0 ? "/configured" : fmt::format("/{:g}ms", c.delay_ms);
-  }
+  if (is_reconfigurable(c)) id += fmt::format("/{:g}ms", c.delay_ms);
   return id;
 }
 
@@ -43,11 +57,14 @@ const char* mode_name(const Target& target) {
 }
 
 std::string name_of(const Target& target) {
+  if (!target.fault.empty()) {
+    return fmt::format("line {} of targets.csv{}{}", target.line, target.workload.empty() ? "" : ", ", target.workload);
+  }
   const PublishedConfig& c = target.config;
   std::string name =
       fmt::format("{} ({}), {} NPUs, dp {} pp {} tp {}, {:g} GB/s out, {:g} GB/s up, {}", target.workload, target.model,
                   c.dp * c.pp * c.tp, c.dp, c.pp, c.tp, c.scale_out_GBps, c.scale_up_GBps, mode_name(target));
-  if (c.mode == Mode::on_demand || c.mode == Mode::provisioned) name += fmt::format(", {:g} ms", c.delay_ms);
+  if (is_reconfigurable(c)) name += fmt::format(", {:g} ms", c.delay_ms);
   return name;
 }
 
@@ -75,22 +92,33 @@ class RowMaker {
 
   void add(const char* what, std::string quantity, const char* unit, std::optional<double> published, double ours,
            std::string source) {
-    ReproduceRow row{fmt::format("{}/{}", id_, what),
-                     name_,
-                     std::move(quantity),
-                     unit,
-                     published,
-                     ours,
-                     std::nullopt,
-                     std::move(source)};
+    ReproduceRow& row = add_empty(what, std::move(quantity), unit, published, std::move(source));
+    row.ours = ours;
     model::set_relative_error(row);
-    rows_.push_back(std::move(row));
+  }
+
+  // The row of a target that cannot be run.
+  void refuse(Error error) {
+    const std::optional<double> published = target_.last ? std::optional(target_.last->value) : std::nullopt;
+    const char* unit = target_.last && target_.last->in_seconds ? "s" : "ns";
+    add_empty("last", kLastQuantity, unit, published, target_.source).refused = std::move(error);
   }
 
   std::vector<ReproduceRow> take() { return std::move(rows_); }
-  bool empty() const { return rows_.empty(); }
 
  private:
+  ReproduceRow& add_empty(const char* what, std::string quantity, const char* unit, std::optional<double> published,
+                          std::string source) {
+    ReproduceRow& row = rows_.emplace_back();
+    row.id = fmt::format("{}/{}", id_, what);
+    row.case_name = name_;
+    row.quantity = std::move(quantity);
+    row.unit = unit;
+    row.published = published;
+    row.source = std::move(source);
+    return row;
+  }
+
   const Target& target_;
   std::string id_;
   std::string name_;
@@ -194,38 +222,71 @@ void add_split_rows(RowMaker& rows, const Target& target, const ClassRates& comp
   add("rate-pipeline", "square-root split, per pipeline link", target.config.split->pipeline, computed.pipeline);
 }
 
-Result<std::vector<ReproduceRow>> run_target(const std::string& data_dir, Target target, const std::string& id,
-                                             const ReproduceOptions& options, TraceStore& store) {
-  PR_TRY(configure(data_dir, target));
-  PR_ASSIGN(const std::shared_ptr<const workload::TraceSet> traces, store.get(target.workload));
-  target.config.fast = options.fast;
-  PR_ASSIGN(const PublishedResult result, run_published(*traces, target.config));
-  RowMaker rows(target, id);
-  rows.step_time("last", "step time, last NPU", target.last, result.last_ns);
+void add_changes_row(RowMaker& rows, const Target& target, const PublishedResult& result) {
+  if (!is_reconfigurable(target.config)) return;
+  std::optional<double> published;
+  for (const auto& [workload, changes] : kChanges) {
+    if (workload == target.workload && target.config.delay_ms >= kChangesFromDelayMs) published = changes;
+  }
+  rows.add("topology-changes", "topology changes", "changes per step", published,
+           static_cast<double>(result.reconfigurations), published ? kChangesSource : "no figure is published");
+}
+
+Status add_published_rows(RowMaker& rows, const std::string& data_dir, const Target& target,
+                          const workload::TraceSet& traces) {
+  PR_ASSIGN(const PublishedResult result, run_published(traces, target.config));
+  rows.step_time("last", kLastQuantity, target.last, result.last_ns);
+  if (!target.last) {
+    rows.add("last", kLastQuantity, "ns", std::nullopt, static_cast<double>(result.last_ns), target.source);
+  }
   rows.step_time("exposed", "exposed communication, last NPU", target.exposed, result.last_exposed_ns);
   rows.step_time("sys0", "step time, NPU 0", target.first_rank, result.first_rank_ns);
   if (target.config.split) {
-    PR_ASSIGN(const RingTraffic traffic, ring_traffic(*traces, target.config));
+    PR_ASSIGN(const RingTraffic traffic, ring_traffic(traces, target.config));
     add_split_rows(rows, target, square_root_split(traffic, target.config));
   }
   if (const auto golden = find_golden(data_dir, target)) {
     rows.add("golden", "step time, last NPU, of a fine-grained log", "ns", static_cast<double>(golden->last_ns),
              static_cast<double>(result.last_ns), golden->file);
   }
-  if (rows.empty()) {
-    rows.add("last", "step time, last NPU", "ns", std::nullopt, static_cast<double>(result.last_ns), target.source);
+  add_changes_row(rows, target, result);
+  return {};
+}
+
+std::vector<ReproduceRow> run_target(const std::string& data_dir, Target target, const std::string& id,
+                                     const ReproduceOptions& options, TraceStore& store) {
+  RowMaker rows(target, id);
+  if (!target.fault.empty()) {
+    rows.refuse({ErrorCode::invalid_input, target.fault});
+    return rows.take();
   }
+  const auto refuse = [&](const Error& error) {
+    rows.refuse({error.code, fmt::format("{}/targets.csv:{}: {}", data_dir, target.line, error.message)});
+  };
+  const auto traces = store.get(target.workload);
+  if (!traces) {
+    refuse(traces.error());
+    return rows.take();
+  }
+  target.config.fast = options.fast;
+  const Status done = add_published_rows(rows, data_dir, target, **traces);
+  if (!done) refuse(done.error());
   std::vector<ReproduceRow> all = rows.take();
   if (!options.beside) return all;
-  PR_ASSIGN(std::vector<ReproduceRow> more, options.beside(target, *traces, id, name_of(target)));
+  std::vector<ReproduceRow> more = options.beside(target, **traces, id, name_of(target));
   std::move(more.begin(), more.end(), std::back_inserter(all));
   return all;
 }
 
-struct Outcome {
-  std::vector<ReproduceRow> rows;
-  std::optional<Error> error;
-};
+// Completes each target from configs/; one that cannot be completed gets a fault.
+void configure_all(const std::string& data_dir, std::vector<Target>& targets) {
+  for (Target& target : targets) {
+    if (!target.fault.empty()) continue;
+    const Status configured = configure(data_dir, target);
+    if (configured) continue;
+    target.fault = fmt::format("{}/targets.csv:{}: {}", data_dir, target.line, configured.error().message);
+  }
+}
 
 bool is_wanted(const std::string& id, const std::vector<std::string>& only) {
   return only.empty() || std::any_of(only.begin(), only.end(),
@@ -263,28 +324,21 @@ Result<std::vector<ReproduceRow>> reproduce_opus(const std::string& data_dir, co
   const std::string file = data_dir + "/targets.csv";
   PR_ASSIGN(const std::string text, read_text(file));
   PR_ASSIGN(std::vector<Target> targets, parse_targets(text, file));
+  configure_all(data_dir, targets);
   std::vector<std::string> ids = make_ids(targets);
   keep_wanted(targets, ids, options.only);
   if (targets.empty()) {
     return fail(ErrorCode::invalid_input, file + ": no target to run; ids look like opus/fig12/.../ondemand/10ms");
   }
   TraceStore store(data_dir + "/traces", targets);
-  std::vector<Outcome> outcomes(targets.size());
+  std::vector<std::vector<ReproduceRow>> rows(targets.size());
   std::atomic<std::size_t> next = 0;
-  std::atomic<bool> failed = false;
   std::mutex reporting;
   std::size_t done = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < targets.size() && !failed; i = next++) {
-      auto rows = run_target(data_dir, targets[i], ids[i], options, store);
+    for (std::size_t i = next++; i < targets.size(); i = next++) {
+      rows[i] = run_target(data_dir, targets[i], ids[i], options, store);
       store.done(targets[i].workload);
-      if (!rows) {
-        outcomes[i].error = std::move(rows.error());
-        outcomes[i].error->message = fmt::format("{}:{}: {}", file, targets[i].line, outcomes[i].error->message);
-        failed = true;
-        return;
-      }
-      outcomes[i].rows = std::move(*rows);
       const std::lock_guard lock(reporting);
       ++done;
       if (progress) progress(done, targets.size(), ids[i]);
@@ -295,9 +349,8 @@ Result<std::vector<ReproduceRow>> reproduce_opus(const std::string& data_dir, co
   work();
   for (std::thread& thread : threads) thread.join();
   std::vector<ReproduceRow> all;
-  for (Outcome& outcome : outcomes) {
-    if (outcome.error) return fail(std::move(*outcome.error));
-    std::move(outcome.rows.begin(), outcome.rows.end(), std::back_inserter(all));
+  for (std::vector<ReproduceRow>& of_target : rows) {
+    std::move(of_target.begin(), of_target.end(), std::back_inserter(all));
   }
   return all;
 }

@@ -60,19 +60,24 @@ TEST(Targets, ColumnsMayComeInAnyOrderButAllMustBeKnown) {
   EXPECT_NE(error_of(extra).find("targets.csv:1: unknown column \"colour\""), std::string::npos);
 }
 
-TEST(Targets, NamesAllFaultyLinesAtOnce) {
+TEST(Targets, FaultyLinesSayWhereAndWhy) {
   const std::string text = kHeader +
                            "12,fig12,128,llama,4,4,8,50,450,adaptive,0,,,,\n"
                            "12,fig12,128,llama,4,4,4,50,450,ondemand,0,,,,\n"
                            "12,fig12,128,llama,4,4,8,50,-1,ondemand,0,,,,\n"
                            "12,fig12\n"
                            "12,fig12,128,llama,4,4,8,50,450,ondemand,0,,12s,,\n";
-  const std::string error = error_of(text);
-  for (const char* part : {"targets.csv:2: column mode: \"adaptive\" is no known mode", "targets.csv:3: column npus",
-                           "targets.csv:4: column scale_up_GBps: \"-1\"", "targets.csv:5: 2 fields, the header has 15",
-                           "targets.csv:6: column published_last_ns: \"12s\" is neither"}) {
-    EXPECT_NE(error.find(part), std::string::npos) << error;
+  const auto targets = parse_targets(text + "12,fig12,128,llama,4,4,8,50,450,ondemand,0,,12,,\n", "targets.csv");
+  ASSERT_TRUE(targets);
+  const std::vector<std::string> faults = {"targets.csv:2: column mode: \"adaptive\" is no known mode",
+                                           "targets.csv:3: column npus", "targets.csv:4: column scale_up_GBps: \"-1\"",
+                                           "targets.csv:5: 2 fields, the header has 15",
+                                           "targets.csv:6: column published_last_ns: \"12s\" is neither"};
+  ASSERT_EQ(targets->size(), faults.size() + 1);
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    EXPECT_TRUE((*targets)[i].fault.starts_with(faults[i])) << (*targets)[i].fault;
   }
+  EXPECT_EQ(targets->back().fault, "") << "a good line among faulty ones";
 }
 
 TEST(Configs, RefusesWhatThePublishedRulesDoNotCover) {
@@ -126,20 +131,57 @@ class TemporaryFolder {
   fs::path path_;
 };
 
+std::string only_refusal(const std::string& folder) {
+  const auto rows = reproduce_opus(folder, {}, {});
+  if (!rows || rows->size() != 1 || !rows->front().refused || rows->front().ours) return "not one refused row";
+  return rows->front().refused->message;
+}
+
 TEST(Reproduce, NamesTheTargetWhoseWorkloadIsMissing) {
   const TemporaryFolder folder;
   folder.write("targets.csv", kHeader + "12,tiny,8,gpt,2,2,2,50,450,static_eps,,,1,,\n");
-  auto rows = reproduce_opus(folder.path(), {}, {});
-  ASSERT_FALSE(rows);
-  EXPECT_NE(rows.error().message.find("targets.csv:2: "), std::string::npos) << rows.error().message;
-  EXPECT_NE(rows.error().message.find("configs/tiny/system.json"), std::string::npos) << rows.error().message;
+  const std::string unconfigured = only_refusal(folder.path());
+  EXPECT_NE(unconfigured.find("targets.csv:2: "), std::string::npos) << unconfigured;
+  EXPECT_NE(unconfigured.find("configs/tiny/system.json"), std::string::npos) << unconfigured;
   folder.write("configs/tiny/system.json",
                "{\"endpoint-delay\": 10, \"preferred-dataset-splits\": 4, \"local-mem-bw\": 4800, \"peak-perf\": 989}");
   folder.write("configs/tiny/network.yml", "latency: [ 936.25 ]\n");
   folder.write("traces/other.tar.xz", "");
-  rows = reproduce_opus(folder.path(), {}, {});
-  ASSERT_FALSE(rows);
-  EXPECT_NE(rows.error().message.find("no archive or folder holds workload \"tiny\""), std::string::npos);
+  const std::string untraced = only_refusal(folder.path());
+  EXPECT_NE(untraced.find("targets.csv:2: "), std::string::npos) << untraced;
+  EXPECT_NE(untraced.find("no archive or folder holds workload \"tiny\""), std::string::npos) << untraced;
+}
+
+// Faulty lines beside one that runs, without a delay and without a published figure.
+TEST(Reproduce, LinesThatCannotRunDoNotLoseTheOthers) {
+  if (!fs::exists(kData)) GTEST_SKIP() << kData << " is absent";
+  const TemporaryFolder folder;
+  for (const char* part : {"configs", "traces", "golden"}) {
+    fs::create_directory_symlink(fs::absolute(fs::path(kData) / part), fs::path(folder.path()) / part);
+  }
+  folder.write("targets.csv", kHeader +
+                                  "x,nosuch,8,gpt,2,2,2,50,450,ondemand,0,,7,,\n"
+                                  "x,smoke,8,gpt,2,2,2,50,450,ondemand,,,,,\n"
+                                  "x,smoke,8,gpt,2,2,2,50,450,adaptive,0,,,,\n"
+                                  "x,smoke\n");
+  const auto rows = reproduce_opus(folder.path(), {}, {});
+  ASSERT_TRUE(rows) << rows.error().message;
+  std::vector<std::string> ids, refused;
+  for (const model::ReproduceRow& row : *rows) {
+    ids.push_back(row.id);
+    EXPECT_NE(row.ours.has_value(), row.refused.has_value()) << row.id;
+    if (row.refused) refused.push_back(row.refused->message);
+  }
+  const std::string ran = "opus/smoke/dp2pp2tp2/50-450GBps/ondemand/0ms/";
+  EXPECT_EQ(ids,
+            (std::vector<std::string>{"opus/nosuch/ondemand/line2/last", ran + "last", ran + "golden",
+                                      ran + "topology-changes", "opus/smoke/adaptive/line4/last", "opus/line5/last"}));
+  EXPECT_EQ((*rows)[0].published, 7.0);
+  ASSERT_EQ(refused.size(), 3U);
+  for (std::size_t i = 0; i < refused.size(); ++i) {
+    const std::string place = "targets.csv:" + std::to_string(std::vector<int>{2, 4, 5}[i]) + ": ";
+    EXPECT_NE(refused[i].find(place), std::string::npos) << refused[i];
+  }
 }
 
 TEST(Reproduce, RefusesAFolderWithoutTargets) {
