@@ -71,7 +71,8 @@ std::span<const EnumName<Admission>> names_of(Admission) {
 
 std::span<const EnumName<Dimension>> names_of(Dimension) {
   static constexpr EnumName<Dimension> kNames[] = {
-      {Dimension::tensor, "tensor", "tensor parallelism"}, {Dimension::data, "data", "data parallelism, sharded or not"},
+      {Dimension::tensor, "tensor", "tensor parallelism"},
+      {Dimension::data, "data", "data parallelism, sharded or not"},
       {Dimension::pipeline, "pipeline", "pipeline stages"}, {Dimension::context, "context", "context parallelism"},
       {Dimension::expert, "expert", "expert parallelism"}, {Dimension::other, "other", "none of these"}};
   return kNames;

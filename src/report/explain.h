@@ -14,8 +14,8 @@ namespace photonrail::report {
 // All metrics and constants of the report: id, unit, formula or rule.
 std::string explain_list(const Report& report, const TextStyle& style);
 
-// Explains metric or constant `id`; a heading of a table or a label does as well. With `case_id` the whole derivation of
-// that one number; with "" the definition and the value in every case, and the derivation for the last case that has
+// Explains metric or constant `id`; a heading of a table or a label does as well. With `case_id` the whole derivation
+// of that one number; with "" the definition and the value in every case, and the derivation for the last case that has
 // one. Unknown names are refused with the nearest.
 Result<std::string> explain(const Report& report, std::string_view id, std::string_view case_id,
                             const TextStyle& style);

@@ -270,8 +270,8 @@ TEST(Simulate, CollectivesOfAGroupRunInOrderThoughIssuedTogether) {
   EXPECT_EQ(result->iteration_time, microseconds(9));
 }
 
-// Imported traces may issue the second collective of a group before the first. Rank 0 and 1 issue the second of row 0 at
-// once, and the first only after messages that need the same ports: a ticket for the second would block them for ever.
+// Imported traces may issue the second collective of a group before the first. Rank 0 and 1 issue the second of row 0
+// at once, and the first only after messages that need the same ports: a ticket for the second would block them.
 TEST(Simulate, TicketsOfAGroupAreTakenInTheOrderOfItsCollectives) {
   Graph g(4);
   const auto row = g.group(Dimension::data, {0, 1});

@@ -61,7 +61,8 @@ holds "$work/out" 'model_flops / (iteration_time * gpus * gpu_peak)' 'source:'
 accepted windows "$root/examples/traces/two-stages" --domain 2
 holds "$work/out" 'pipeline -> data' 'data -> pipeline'
 accepted windows "$root/examples/imported-trace.toml" --case provisioned@25ms --format json
-refused 2 'provisioned@25ms' "switching.times=[\"26 ms\"]" -- windows "$root/examples/imported-trace.toml" --case provisioned@26ms
+refused 2 'provisioned@25ms' 'switching.times=["26 ms"]' -- \
+  windows "$root/examples/imported-trace.toml" --case provisioned@26ms
 
 # The main example, and its windows by the formula: 1 + 2 + 2 + 2 for plain data parallelism on four stages.
 accepted windows "$root/examples/llama-80b-h200-128.toml"
