@@ -25,14 +25,14 @@ Status write_all(const report::Report& report, const std::string& directory) {
                                          {"scenario.toml", report.scenario_text}});
 }
 
-// A case that cannot be built (too few ports) is an answer. One that deadlocks, or a scenario of which nothing runs, is
-// a failure of the whole, told after the report.
+// A case that cannot be built (too few ports) is an answer. One that deadlocks, or a scenario of which no photonic
+// policy runs, is a failure of the whole, told after the report.
 Status verdict(const SimulatedReport& simulated) {
   const auto& failures = simulated.failures;
   const auto bad =
       std::find_if(failures.begin(), failures.end(), [](const Error& e) { return e.code != ErrorCode::infeasible; });
   if (bad != failures.end()) return fail(*bad);
-  if (!simulated.any_result) return fail(failures.front());
+  if (!simulated.answers) return fail(failures.front());
   return {};
 }
 

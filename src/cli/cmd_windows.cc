@@ -64,6 +64,7 @@ Result<study::Case> case_of(const study::Study& study, const std::string& wanted
 Result<std::vector<Time>> times_of(const study::Study& study, std::optional<Time> own, const std::string& wanted) {
   if (!wanted.empty()) {
     PR_ASSIGN(const Time time, parse_time(wanted));
+    if (time < Time{}) return fail(ErrorCode::usage, "--switching-time: a time of less than nothing");
     return std::vector<Time>{time};
   }
   std::vector<Time> times = study.scenario.switching.times;

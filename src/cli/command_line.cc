@@ -30,6 +30,11 @@ const std::map<std::string, Physics> kPhysics = {
     {"published", Physics::published}, {"own", Physics::own}, {"reasons", Physics::reasons}};
 constexpr unsigned kMostThreads = 1024;
 
+// CLI11's ranges let "nan" pass.
+std::string plain_number(const std::string& text) {
+  return text.find_first_not_of("0123456789.") == text.npos ? "" : "a plain number is wanted, such as 5 or 2.5";
+}
+
 void add_format(CLI::App& app, Format& format) {
   app.add_option("--format", format, "Form of the result: text, json or csv (default: text)")
       ->transform(CLI::CheckedTransformer(kFormats))
@@ -126,6 +131,7 @@ class Commands {
         ->option_text("MONEY");
     c.add_option("--years", windows_.years, "Years that purchases are spread over (default: 5)")
         ->check(CLI::Range(0.1, 100.0))
+        ->check(plain_number)
         ->option_text("N");
     c.add_option("--electricity", windows_.electricity, "Price of a kWh (default: 0.10 USD)")->option_text("MONEY");
     add_format(c, windows_.format);

@@ -61,6 +61,8 @@ Result<Rates> rates_of(const study::Study& study, const WindowsOptions& options,
   const double gpus = static_cast<double>(study.scenario.cluster.gpus);
   const double watts = gpus * gpu_watts(study);
   Rates rates;
+  PR_ASSIGN(const Dollars kwh, parse_dollars(options.electricity));
+  if (kwh.amount < 0) return fail(ErrorCode::usage, "--electricity: a price is not negative");
   if (options.gpu_price.empty()) {
     rates.rails = watts + rails.power.watts;
     rates.baseline = watts + baseline.power.watts;
@@ -68,7 +70,7 @@ Result<Rates> rates_of(const study::Study& study, const WindowsOptions& options,
     return rates;
   }
   PR_ASSIGN(const Dollars gpu, parse_dollars(options.gpu_price));
-  PR_ASSIGN(const Dollars kwh, parse_dollars(options.electricity));
+  if (gpu.amount < 0) return fail(ErrorCode::usage, "--gpu-price: a price is not negative");
   const auto per_second = [&](const report::NetworkCost& n) {
     const double purchase = (gpus * gpu.amount + n.base.amount) / (options.years * kSecondsPerYear);
     return purchase + (watts + n.power.watts) / kJoulesPerKwh * kwh.amount;

@@ -141,9 +141,10 @@ Result<SimulatedReport> simulate(const ScenarioInput& input, unsigned threads, b
   auto runs = study::run_cases(study, input.catalog, cases, threads,
                                [&](std::size_t done) { progress.show(done, cases.size(), "simulating"); });
   SimulatedReport result;
+  const bool asks_photonic = !input.loaded.scenario.control.policies.empty();
   for (study::CaseRun& run : runs) {
     if (!run.run) result.failures.push_back(run.run.error());
-    result.any_result = result.any_result || run.run.has_value();
+    if (run.run) result.answers = result.answers || run.spec.policy.has_value() == asks_photonic;
     in.cases.push_back(outcome_of(std::move(run), costs.photonic, switching.own));
   }
   result.report = report::make_simulate_report(in);

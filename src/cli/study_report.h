@@ -11,7 +11,7 @@ namespace photonrail::cli {
 struct SimulatedReport {
   report::Report report;
   std::vector<Error> failures;  // of cases that could not be run, in order
-  bool any_result = false;
+  bool answers = false;         // some case ran, and a photonic one where the scenario asks for any
 };
 
 // Runs every case of the scenario on `threads` threads; progress on standard error if `show_progress`. Cases that

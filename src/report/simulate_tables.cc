@@ -68,11 +68,17 @@ Table overview(const Report& report, bool all) {
 
 Table refusals(const Report& report) {
   Table table;
+  std::string before;  // reason of the note that stands last: neighbours that share it share the note
   for (const Case& c : report.cases) {
     if (c.refusal.empty()) continue;
     std::string reason = c.refusal;
     std::replace(reason.begin(), reason.end(), '\n', ' ');
-    table.notes.push_back(fmt::format("{}: {}", c.id, reason));
+    if (reason == before) {
+      table.notes.back().insert(table.notes.back().size() - reason.size() - 2, ", " + c.id);
+    } else {
+      table.notes.push_back(fmt::format("{}: {}", c.id, reason));
+    }
+    before = std::move(reason);
   }
   if (!table.notes.empty()) table.title = "Not possible";
   return table;
@@ -214,8 +220,7 @@ Table network_table(const Report& report, const std::vector<NetworkCost>& networ
     }
     table.rows.push_back({n.title, human(n.base.amount, "USD"), cost_range(n),
                           base == nullptr ? "-" : times(base->base.amount, n.base.amount), human(n.power.watts, "W"),
-                          power_range(n),
-                          base == nullptr ? "-" : times(base->power.watts, n.power.watts)});
+                          power_range(n), base == nullptr ? "-" : times(base->power.watts, n.power.watts)});
   }
   if (base != nullptr)
     table.notes.insert(table.notes.begin(), fmt::format("cheaper, less: times, than {}", base->title));

@@ -71,12 +71,19 @@ holds "$work/err" 'needs 3 ports per GPU' 'there are 2'
 accepted simulate "$base" --set rail.ports=2 --set 'rail.port_rate="200 Gb/s"'
 holds "$work/out" 'Not possible' 'static_proportional' 'needs 3 ports per GPU' 'there are 2'
 
+# No photonic policy can be built at all: that is no answer, whatever the electrical fabrics say.
+run simulate "$base" --set rail.ports=1
+((status == 4)) || bad "one port for a ring: status $status"
+holds "$work/out" 'static_proportional: static needs 3 ports per GPU' 'on_demand@1ms: a data ring of 4 members needs 2'
+refused 2 '--years' 'plain number' -- windows "$base" --years nan
+refused 2 '--switching-time' -- windows "$base" --switching-time=-5ms
+
 # The rule that each rank locks its ports for itself never ends where phases overlap: told with the cycle, not a hang.
 run simulate "$root/examples/overlap-one-port.toml" --set 'control.admission="naive_lock"' \
   --set 'switching.times=["1 ms"]'
 ((status == 4)) || bad "the naive lock: status $status"
 holds "$work/err" 'deadlock' 'cycle' 'waits for'
-holds "$work/out" 'on_demand@1ms: deadlock'
+holds "$work/out" 'on_demand@1ms' ': deadlock:'
 
 # ---- traces ---------------------------------------------------------------------------------------------------------
 trace() {
