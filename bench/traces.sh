@@ -1,45 +1,57 @@
 #!/usr/bin/env bash
-# Time and memory of the published workloads, archive reading included, one row of targets.csv at a time.
-# Targets on two cores, each of static, on demand and provisioned: 10, 20 and 60 s at 128, 512 and 2,048 GPUs, 2 GiB.
+# Time and memory of the whole command on the published workloads, all ranks, read from the archives as they are.
+# Targets on two cores, for static, on demand and provisioned each: 2 GiB; by our own physics 10 s; by the published
+# rules 10, 20 and 60 s at 128, 512 and 2,048 GPUs.
 # usage: bench/traces.sh BINARY      status 1 when a target is missed; skipped without the folder shared/data/opus
 set -euo pipefail
 
 binary=${1:?usage: bench/traces.sh BINARY}
-data=$(dirname "${BASH_SOURCE[0]}")/../../shared/data/opus
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+data=$here/../../shared/data/opus
 [[ -f $data/targets.csv ]] || { echo "skipped: there is no $data"; exit 0; }
 data=$(cd "$data" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-for part in traces configs golden; do ln -s "$data/$part" "$work/$part"; done
-columns=$(head -n 1 "$data/targets.csv")
 status=0
 
-# measure WORKLOAD MODE DELAY LIMIT-SECONDS: the workload's static row, with this mode and delay. Only time and memory
-# are of interest here, so the published step time of the static row may stand in it.
+# measure RULES WORKLOAD POLICY LIMIT COMMAND...: one row of the table; the limit is in seconds.
 measure() {
-  local row seconds kilobytes verdict=ok
-  row=$(awk -F, -v OFS=, -v w="$1" -v m="$2" -v d="$3" '
-    $2 == w && $10 == "static_eps" { $10 = m; $11 = d; print; exit }' \
-    "$data/targets.csv")
-  [[ -n $row ]] || { echo "targets.csv has no static row of $1" >&2; status=1; return; }
-  printf '%s\n%s\n' "$columns" "$row" >"$work/targets.csv"
-  /usr/bin/time -o "$work/time" -f '%e %M' "$binary" reproduce opus --data "$work" --format json >"$work/rows.json"
+  local seconds kilobytes verdict=ok
+  /usr/bin/time -o "$work/time" -f '%e %M' "${@:5}" >"$work/output"
   read -r seconds kilobytes <"$work/time"
   awk -v s="$seconds" -v k="$kilobytes" -v limit="$4" 'BEGIN { exit !(s <= limit && k <= 2097152) }' ||
-    { verdict='MISSED'; status=1; }
-  printf '%-12s %-12s %6s %10s %8s %10d %s\n' "$1" "$2" "$3" "$seconds" "$4" $((kilobytes / 1024)) "$verdict"
+    { verdict=MISSED; status=1; }
+  printf '%-10s %-10s %-20s %8s %6s %6d %s\n' "$1" "$2" "$3" "$seconds" "$4" $((kilobytes / 1024)) "$verdict"
 }
 
-printf '%-12s %-12s %6s %10s %8s %10s\n' workload mode ms seconds limit MiB
-while read -r workload limit; do
-  measure "$workload" static_eps '' "$limit"
-  measure "$workload" ondemand 10 "$limit"
-  measure "$workload" provision 10 "$limit"
+# published WORKLOAD MODE LIMIT: the static row of targets.csv with another mode and, where it switches, 10 ms. Only
+# time and memory are of interest here, so the published step time of the static row may stand in it.
+published() {
+  local delay=10
+  [[ $2 != static_eps ]] || delay=
+  awk -F, -v OFS=, -v workload="$1" -v mode="$2" -v delay="$delay" '
+    NR == 1 { print }
+    $2 == workload && $10 == "static_eps" { $10 = mode; $11 = delay; print }' "$data/targets.csv" >"$work/targets.csv"
+  measure published "$1" "$2" "$3" "$binary" reproduce opus --data "$work" --physics published --format json --quiet
+}
+
+# own WORKLOAD ARCHIVE DOMAIN POLICY
+own() {
+  measure own "$1" "$4" 10 "$binary" simulate "$here/../examples/imported-trace.toml" --format json \
+    --set "workload.trace=\"$2\"" --set "cluster.domain=$3" --set rail.ports=4 --set 'switching.times=["10 ms"]' \
+    --set 'electrical.fabrics=[]' --set "control.policies=[\"$4\"]" --set "baseline=\"$4\""
+}
+
+for part in traces configs golden; do ln -s "$data/$part" "$work/$part"; done
+printf '%-10s %-10s %-20s %8s %6s %6s\n' rules workload policy seconds limit MiB
+while read -r workload domain limit; do
+  archive=$(compgen -G "$data/traces/*${workload%_dp16}_*.tar.xz")
+  for policy in static_proportional on_demand provisioned; do own "$workload" "$archive" "$domain" "$policy"; done
+  for mode in static_eps ondemand provision; do published "$workload" "$mode" "$limit"; done
 done <<'END'
-fig12 10
-fig13 20
-h200_dp16 20
-gb200_dp16 60
+fig12 8 10
+fig13 32 20
+h200_dp16 8 20
+gb200_dp16 32 60
 END
 exit "$status"
