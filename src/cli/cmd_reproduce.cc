@@ -28,8 +28,12 @@ model::ReproduceRow row_of(const study::Rung& rung, const std::string& id, const
   row.quantity = reasons ? fmt::format("step time: {}", rung.reason)
                          : "step time: the same traces by Photonrail's own physics, in true units";
   row.unit = "ns";
-  row.ours = static_cast<double>(rung.step_ns);
   row.source = "own physics; no figure is published";
+  if (rung.refused) {
+    row.refused = rung.refused;
+  } else {
+    row.ours = static_cast<double>(rung.step_ns);
+  }
   return row;
 }
 
@@ -54,9 +58,7 @@ Rows own_physics(const published::Target& target, const workload::TraceSet& trac
   const auto rungs = study::physics_ladder(traces, target.config, job, options);
   Rows rows;
   if (!rungs) return {refused_row(rungs.error(), id, name)};
-  for (const study::Rung& rung : *rungs) {
-    if (rung.refused.empty()) rows.push_back(row_of(rung, id, name, reasons));
-  }
+  for (const study::Rung& rung : *rungs) rows.push_back(row_of(rung, id, name, reasons));
   return rows;
 }
 

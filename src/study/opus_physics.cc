@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "catalog/catalog.h"
@@ -67,12 +68,20 @@ class Ladder {
         run_generated(step));
     step.quadratic_attention = true;
     add("quadratic_attention", "attention with its quadratic term", run_generated(step));
-    step.training.microbatches = job_.microbatches;
+    step.training.microbatches = most_microbatches();
     add("microbatches", "micro-batches under 1F1B instead of one micro-batch without pipelining", run_generated(step));
   }
 
+  std::int64_t most_microbatches() const {
+    const std::int64_t per_rank = job_.global_batch / std::max<std::int64_t>(1, config_.dp);
+    std::int64_t count = job_.microbatches;
+    while (count > 1 && per_rank % count != 0) --count;
+    return count;
+  }
+
   void add(const char* id, const char* reason, const Result<std::int64_t>& step) {
-    Rung rung{id, reason, step ? *step : 0, step ? "" : step.error().message};
+    Rung rung{id, reason, step ? *step : 0, {}};
+    if (!step) rung.refused = step.error();
     if (options_.done) options_.done(rung);
     rungs_.push_back(std::move(rung));
   }

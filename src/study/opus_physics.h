@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct Rung {
   std::string id;      // "published_rules", "members_woken", ...
   std::string reason;  // what this rung changes
   std::int64_t step_ns = 0;
-  std::string refused;  // why this rung cannot be run; empty when it can
+  std::optional<Error> refused;  // why this rung cannot be run
 };
 
 // The published workload behind the traces, for the rungs that generate a step instead of reading one.
@@ -31,7 +32,7 @@ struct OpusJob {
   std::int64_t layers = 96;
   std::int64_t sequence = 4096;
   std::int64_t global_batch = 256;
-  std::int64_t microbatches = 16;  // of the last rung
+  std::int64_t microbatches = 16;  // of the last rung; the most up to this that the batch divides into
 };
 
 struct LadderOptions {

@@ -88,6 +88,13 @@ if [[ -d $data ]]; then
   for file in reproduce.txt reproduce.json reproduce.csv; do
     [[ -s $work/rows/$file ]] || bad "$file is missing or empty"
   done
+  # A rung that cannot be run is told, not left out: no catalog model stands behind this name.
+  mkdir "$work/odd" && ln -s "$data/traces" "$data/configs" "$work/odd/"
+  { head -n 1 "$data/targets.csv"; grep '^smoke,.*,provision,10,' "$data/targets.csv" | sed 's/,gpt,/,nobody,/'; } \
+    >"$work/odd/targets.csv"
+  run reproduce opus --data "$work/odd" --format json
+  ((status == 1)) || bad "a refused rung: status $status"
+  holds "$work/out" 'own/generated_step' 'nobody-80b-opus' '"refused"'
   refused 3 'no target' -- reproduce opus --data "$data" --only nothing
   # A row that cannot be run loses no other: everything is printed, then the status says so.
   mkdir -p "$work/targets" && ln -s "$(cd "$data" && pwd)"/{configs,traces,golden} "$work/targets"
