@@ -1,0 +1,70 @@
+// Measured figures beside ours. A table of measurements is scored row by row; nothing of the model is fitted to any.
+//
+// A point belongs to a *gate* (a target with a largest mean absolute percentage error) only where the rule of the gate,
+// which looks at the set-up of a row and never at its error, admits it: GPU and operators inside the calibration hull,
+// precision given. A row whose set-up leaves something unknown that decides the figure (cache format, speculative
+// decoding, queueing) is scored *apart*, with the reason.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "model/reproduce.h"
+#include "operators/kernel_time.h"
+#include "validation/csv.h"
+
+namespace photonrail::validation {
+
+struct Point {
+  model::ReproduceRow row;  // id "<table without .csv>/<row of the table, from 1>[/<quantity>]", quantity "tpot", ...
+  std::string model;        // as the table calls it
+  std::string gpu;          // catalog name
+  std::string regime;       // "decode", "prefill", "static batch", "training 3D", ...: rows that are alike
+  std::string gate;         // "tpot-dense", ...; "": reported only
+  std::string apart;        // why it is scored apart; "": it is not
+  operators::Basis basis = operators::Basis::assumed;  // of the kernels that made our figure
+};
+
+// "<table>/<row>" for the id of a point; `row` counts from 0 here.
+std::string point_id(const Csv& table, std::size_t row);
+
+struct Scoring {
+  const catalog::Catalog& catalog;
+};
+
+// The points of one table. A row that cannot be modelled is a point with `row.refused`; an Error is for a table that
+// is not of its form.
+using Scorer = Result<std::vector<Point>> (*)(const Csv& table, const Scoring& scoring);
+
+struct TableKind {
+  std::string_view file;  // "vtrain_a100_iteration_times.csv"
+  Scorer score;
+  std::string_view what;
+};
+std::span<const TableKind> table_kinds();  // tables.cc lists all, explicitly
+
+struct Gate {
+  std::string_view name;
+  std::string_view what;      // which rows, by which rule
+  double largest_mape = 0;    // 0.075
+};
+std::span<const Gate> gates();
+
+// |ours - measured| / measured over a set of points.
+struct Summary {
+  std::string group;  // "gate tpot-dense", "table ...", "model ...", "gpu ...", "regime ..."
+  std::size_t points = 0;   // scored
+  std::size_t refused = 0;  // rows that could not be modelled
+  double mape = 0;
+  double median = 0;
+  double bias = 0;  // mean of the signed relative errors
+  double p90 = 0;
+  double worst = 0;
+  std::string worst_id;
+};
+Summary summarise(std::string group, std::span<const Point* const> points);
+
+}  // namespace photonrail::validation
