@@ -10,6 +10,12 @@
 // than ranks); pipeline parallelism divides layers; attention data parallelism runs whole attention blocks on shares of
 // the batch; expert parallelism spreads experts.
 //
+// Kernels per layer beside products and attention, each with its launch floor (bf16, decode): two norms (with residual
+// sum), rotary embedding with the cache update, the activation, and the reduction of split attention; with fp8 or nvfp4
+// per-tensor weights two more, which quantise the inputs of the projection and of the second feed-forward product where
+// no norm does it. A mixed pass reads the weights once for both kinds of tokens: that is why riding prefill is cheaper
+// than a pass of its own.
+//
 // Units: seconds, bytes, operations; batch and context may be fractional (means). Immutable; any thread.
 #pragma once
 

@@ -18,6 +18,21 @@ struct DeviceRates {
   double memory_bytes = 0;             // capacity
 };
 
+// How the activations arrive. The fp8, fp8_block and nvfp4 tables were measured from bf16 activations, so they contain
+// the quantisation kernels (at 2048 x 2048 and m = 1 on an H100 fp8 takes 13.8 us where bf16 takes 6.7 us).
+//   unquantised: as measured (dynamic scales computed by kernels of their own);
+//   prepared: static scales, quantisation rides in the norm or activation before. The tables themselves say what it costs:
+//     fp8: t_fp8(m, n_min, k) - t_bf16(m, n_min, k) with the smallest n measured, where the product itself is negligible;
+//     nvfp4 and fp8_block: the difference at the smallest shape (their K loop is not split at small n, so a difference
+//     at larger k would not be quantisation). Never below the roofline.
+// bf16 is the same in both forms.
+//
+// Splitting K. Some tables (nvfp4) are of kernels that never split K, and are slow where few output tiles fill the GPU.
+// Engines tune this away, so the time of a product is the smallest of those of s in {1, 2, 4, 8} parts of the depth: a
+// product with s times the columns and 1/s of the depth (k / s >= 512, n s <= 65536) and a reduction that reads and
+// writes m n (s + 1) 4-byte sums, 1 us at least.
+enum class Operands : std::uint8_t { prepared, unquantised };
+
 // One (n, k, dtype) on one GPU, as a function of the rows m. A value; copying is cheap enough for set-up only.
 class GemmCurve {
  public:

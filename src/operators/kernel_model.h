@@ -44,9 +44,10 @@ class KernelModel {
   const std::string& gpu() const { return gpu_; }
   std::string provenance() const;  // which tables serve which kernels, for reports
 
-  // C[m, n] = A[m, k] B[k, n]. The curve fixes n, k and dtype.
-  GemmCurve gemm(std::int64_t n, std::int64_t k, Dtype dtype) const;
-  KernelTime gemm_time(double m, double n, double k, Dtype dtype) const;  // any shape, no curve: about 100 ns
+  // C[m, n] = A[m, k] B[k, n]. The curve fixes n, k, dtype and the form in which A arrives (gemm.h).
+  GemmCurve gemm(std::int64_t n, std::int64_t k, Dtype dtype, Operands operands = Operands::prepared) const;
+  // Any shape, no curve: about 100 ns.
+  KernelTime gemm_time(double m, double n, double k, Dtype dtype, Operands operands = Operands::prepared) const;
   // `experts` products of one shape side by side, `m` rows each on average (a mixture of experts).
   GroupedGemmCurve grouped_gemm(std::int64_t experts, std::int64_t n, std::int64_t k, Dtype dtype) const;
 
