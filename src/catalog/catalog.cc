@@ -217,17 +217,30 @@ std::string Catalog::source_text(std::string_view id) const {
 }
 
 // Attention: Q and O of heads x size, K and V of kv_heads x size; latent attention as in DeepSeek-V2, section 2.1:
-// down and up projections of queries and of keys and values, with one rotary key shared by all heads.
+// down and up projections of queries and of keys and values, with one rotary key shared by all heads. The index heads of
+// DeepSeek-V3.2 have queries out of the compressed query, one key and one weight per head. The gated delta rule
+// (Qwen3-Next) projects queries, keys, values, an output gate as wide as the values, and two numbers per value head.
 namespace {
 
 std::int64_t attention_weights(const Model& model) {
   const std::int64_t size = model.head_size != 0 ? model.head_size : model.hidden / model.heads;
-  if (model.kv_rank == 0) return model.hidden * size * 2 * (model.heads + model.kv_heads);
+  if (model.kv_rank == 0) {
+    return model.hidden * size * (2 * model.kv_heads + (model.attention_gate ? 3 : 2) * model.heads);
+  }
+  const std::int64_t value = model.value_head_size != 0 ? model.value_head_size : size;
   const std::int64_t query_size = model.heads * (size + model.rope_head_size);
   const std::int64_t queries = model.hidden * model.query_rank + model.query_rank * query_size;
   const std::int64_t keys_values =
-      model.hidden * (model.kv_rank + model.rope_head_size) + model.kv_rank * model.heads * 2 * size;
-  return queries + keys_values + model.heads * size * model.hidden;
+      model.hidden * (model.kv_rank + model.rope_head_size) + model.kv_rank * model.heads * (size + value);
+  const std::int64_t index = model.query_rank * model.index_heads * model.index_head_size +
+                             model.hidden * (model.index_head_size + model.index_heads);
+  return queries + keys_values + index + model.heads * value * model.hidden;
+}
+
+std::int64_t linear_attention_weights(const Model& model) {
+  const std::int64_t keys = model.linear_key_heads * model.linear_head_size;
+  const std::int64_t values = model.linear_value_heads * model.linear_head_size;
+  return model.hidden * (2 * keys + 3 * values + 2 * model.linear_value_heads);
 }
 
 }  // namespace
@@ -235,7 +248,8 @@ std::int64_t attention_weights(const Model& model) {
 ParameterCount count_parameters(const Model& model) {
   const std::int64_t embeddings = model.vocabulary * model.hidden * (model.tied_embeddings ? 1 : 2);
   const std::int64_t dense = model.hidden * model.feed_forward * model.feed_forward_matrices;
-  const std::int64_t every = embeddings + model.layers * attention_weights(model);
+  const std::int64_t every = embeddings + (model.layers - model.linear_layers) * attention_weights(model) +
+                             model.linear_layers * linear_attention_weights(model);
   if (model.experts == 0) return {every + model.layers * dense, every + model.layers * dense};
   const std::int64_t expert = model.hidden * model.expert_feed_forward * model.feed_forward_matrices;
   const std::int64_t sparse_layers = model.layers - model.dense_layers;

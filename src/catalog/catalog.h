@@ -73,6 +73,7 @@ struct Gpu {
   Figure<FlopRate> bf16;
   Figure<FlopRate> fp8;
   Figure<FlopRate> fp4;
+  Figure<FlopRate> int8;
   Figure<FlopRate> achievable_bf16;  // best matrix product that anybody measured
   Figure<Bytes> memory;
   Figure<Rate> memory_rate;
@@ -146,6 +147,8 @@ struct Fibre {
 
 // A decoder. Zero experts: dense. `expert_feed_forward` and the experts replace the feed-forward block in all layers
 // but the first `dense_layers`. Ranks other than zero mean multi-head latent attention (DeepSeek-V2, arXiv 2405.04434).
+// In `linear_layers` of the layers a gated delta rule (arXiv 2412.06464) with a state of fixed size stands in place of
+// attention. Index heads choose the `index_tokens` cached tokens that latent attention then reads (DeepSeek-V3.2).
 struct Model {
   std::string name;
   std::string title;
@@ -167,6 +170,18 @@ struct Model {
   std::int64_t query_rank = 0;
   std::int64_t kv_rank = 0;
   std::int64_t rope_head_size = 0;
+  std::int64_t value_head_size = 0;  // 0: head_size
+  bool parallel_block = false;       // attention and feed-forward both read the layer's input: one sum per layer
+  bool attention_gate = false;       // a gate of the attention's output, as wide as the queries
+  std::int64_t window = 0;           // in `window_layers`, attention reads the last `window` tokens only
+  std::int64_t window_layers = 0;
+  std::int64_t linear_layers = 0;
+  std::int64_t linear_key_heads = 0;
+  std::int64_t linear_value_heads = 0;
+  std::int64_t linear_head_size = 0;
+  std::int64_t index_heads = 0;
+  std::int64_t index_head_size = 0;
+  std::int64_t index_tokens = 0;
   Figure<std::int64_t> parameters;
   Figure<std::int64_t> active_parameters;
 };

@@ -69,15 +69,18 @@ TEST(Catalog, HoldsTheWantedEntries) {
   EXPECT_EQ(*catalog.ocs("polatis-6000n")->dark.value, milliseconds(25));
 }
 
-// A wrong dimension of a model shows as a wrong number of parameters. Rounded published totals allow 3 %.
+// A wrong dimension of a model shows as a wrong number of parameters: 1 % off. Totals that are published rounded (the
+// note says so) allow 3 %, rounded active parameters 6 %: makers differ on whether embeddings count.
 TEST(Catalog, DimensionsGiveThePublishedParameters) {
   for (const Model& model : builtin().models) {
     const ParameterCount count = count_parameters(model);
     const double published = base_value(*model.parameters.value);
-    EXPECT_NEAR(static_cast<double>(count.total) / published, 1.0, 0.03) << model.name;
+    const bool rounded = model.parameters.note.find("rounded") == 0 || model.parameters.source == "opus-simulation";
+    EXPECT_NEAR(static_cast<double>(count.total) / published, 1.0, rounded ? 0.03 : 0.01) << model.name;
     if (!model.active_parameters.known()) continue;
     const double active = base_value(*model.active_parameters.value);
-    EXPECT_NEAR(static_cast<double>(count.active) / active, 1.0, 0.03) << model.name;
+    const bool loose = model.active_parameters.note.find("rounded") == 0;
+    EXPECT_NEAR(static_cast<double>(count.active) / active, 1.0, loose ? 0.06 : 0.03) << model.name;
   }
 }
 
@@ -89,7 +92,7 @@ TEST(Catalog, ParametersOfLlama2ByHand) {
 TEST(Catalog, NearestNameInTheError) {
   const Result<Gpu> gpu = builtin().gpu("H20");
   ASSERT_FALSE(gpu.has_value());
-  EXPECT_NE(gpu.error().message.find("did you mean \"H200\"?"), std::string::npos) << gpu.error().message;
+  EXPECT_NE(gpu.error().message.find("did you mean \"H200\""), std::string::npos) << gpu.error().message;
 }
 
 class Overrides : public ::testing::Test {

@@ -53,6 +53,7 @@ void list_fields(V& visit, Gpu& entry) {
   visit("bf16", entry.bf16, "Dense peak.");
   visit("fp8", entry.fp8, "Dense peak.");
   visit("fp4", entry.fp4, "Dense peak.");
+  visit("int8", entry.int8, "Dense peak.");
   visit("achievable_bf16", entry.achievable_bf16, "Best measured matrix product.");
   visit("memory", entry.memory, "Capacity.");
   visit("memory_rate", entry.memory_rate, "Peak bandwidth.");
@@ -139,6 +140,18 @@ void list_fields(V& visit, Model& entry) {
   visit("query_rank", entry.query_rank, "Latent attention: rank of queries; 0: none.");
   visit("kv_rank", entry.kv_rank, "Latent attention: rank of keys and values; 0: none.");
   visit("rope_head_size", entry.rope_head_size, "Latent attention: rotary part of a head.");
+  visit("value_head_size", entry.value_head_size, "Latent attention: size of a value; 0: head_size.");
+  visit("parallel_block", entry.parallel_block, "Attention and feed-forward both read the layer's input.");
+  visit("attention_gate", entry.attention_gate, "A gate of the attention's output, as wide as the queries.");
+  visit("window", entry.window, "Tokens that windowed attention reads.");
+  visit("window_layers", entry.window_layers, "Layers with windowed attention.");
+  visit("linear_layers", entry.linear_layers, "Layers with a gated delta rule in place of attention.");
+  visit("linear_key_heads", entry.linear_key_heads, "Key heads of those layers.");
+  visit("linear_value_heads", entry.linear_value_heads, "Value heads of those layers.");
+  visit("linear_head_size", entry.linear_head_size, "Head size of those layers.");
+  visit("index_heads", entry.index_heads, "Sparse attention: heads that choose what is read.");
+  visit("index_head_size", entry.index_head_size, "Sparse attention: size of such a head.");
+  visit("index_tokens", entry.index_tokens, "Sparse attention: cached tokens that are read.");
   visit("parameters", entry.parameters, "Published total.");
   visit("active_parameters", entry.active_parameters, "Published, per token.");
 }
