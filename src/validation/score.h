@@ -19,7 +19,7 @@
 namespace photonrail::validation {
 
 struct Point {
-  model::ReproduceRow row;  // id "<table without .csv>/<row of the table, from 1>[/<quantity>]", quantity "tpot", ...
+  model::ReproduceRow row;  // id "<table without .csv>/<row of the table, from 1>"; with its quantity ("tpot") unique
   std::string model;        // as the table calls it
   std::string gpu;          // catalog name
   std::string regime;       // "decode", "prefill", "static batch", "training 3D", ...: rows that are alike
@@ -39,12 +39,13 @@ struct Scoring {
 // is not of its form.
 using Scorer = Result<std::vector<Point>> (*)(const Csv& table, const Scoring& scoring);
 
+// One table may have several: each scores the rows that it knows and passes over the others.
 struct TableKind {
   std::string_view file;  // "vtrain_a100_iteration_times.csv"
   Scorer score;
   std::string_view what;
 };
-std::span<const TableKind> table_kinds();  // tables.cc lists all, explicitly
+std::span<const TableKind> table_kinds();  // tables.cc lists all, explicitly; scorers are declared in scorers.h
 
 struct Gate {
   std::string_view name;
@@ -65,6 +66,19 @@ struct Summary {
   double worst = 0;
   std::string worst_id;
 };
+// Points with an error of theirs and without `apart` are scored.
 Summary summarise(std::string group, std::span<const Point* const> points);
+
+// All points of the tables of a folder that this program knows, in order of table_kinds() and row. Errors: io, and
+// invalid_input for a table that is not of its form, or a folder with none. `progress` is told before each table.
+struct Validation {
+  std::vector<Point> points;
+  std::vector<std::string> passed_over;  // files of the folder that no scorer knows
+};
+Result<Validation> validate(const std::string& directory, const Scoring& scoring, const std::vector<std::string>& only,
+                            const std::function<void(std::size_t done, std::size_t all, const std::string&)>& progress);
+
+// Summaries: every gate, then the rest by table, model, GPU and regime (rows apart left out), then those apart.
+std::vector<Summary> summaries(std::span<const Point> points);
 
 }  // namespace photonrail::validation

@@ -1,0 +1,28 @@
+// Which scorer reads which table, and the gates. The rules of the gates were written down before any error was computed
+// with this program's own figures.
+#include "validation/scorers.h"
+
+namespace photonrail::validation {
+
+std::span<const TableKind> table_kinds() {
+  static constexpr std::span<const TableKind> kKinds;
+  return kKinds;
+}
+
+std::span<const Gate> gates() {
+  static constexpr Gate kGates[] = {
+      {"tpot-dense", "TPOT of dense models, aggregated serving, cache fits, precision given, H100/H200/B200/GB200", 0.075},
+      {"static-throughput", "output tokens/s of static batches of dense models that fit, H100/H200", 0.08},
+      {"ttft-unqueued", "TTFT at batch 1, or concurrency x input within the prefill budget of 8,192 tokens; dense models", 0.12},
+      {"vtrain-multi-node", "vTrain multi-node iterations, A100", 0.08},
+      {"korthikanti-time", "Korthikanti iterations, A100", 0.04},
+      {"mlperf-steps", "MLPerf GPT-3 and Llama-3.1-405B steps with TP, PP and micro-batch given, one row per run", 0.10},
+      {"bridge-llama", "Megatron-Bridge Llama pre-training on H100, H200, B200, GB200", 0.10},
+      {"memory-closed-form", "memory rows that follow from a formula", 0.0},
+      {"memory-measured", "memory rows that were measured", 0.05},
+      {"dlrm-training", "MLPerf DLRM-DCNv2 throughput on NVIDIA GPUs", 0.15},
+  };
+  return kGates;
+}
+
+}  // namespace photonrail::validation
