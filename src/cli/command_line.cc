@@ -71,6 +71,7 @@ class Commands {
     add_windows();
     add_cost();
     add_reproduce();
+    add_validate();
     add_explain();
     add_show();
     add_schema();
@@ -196,6 +197,26 @@ class Commands {
     c.add_flag("--quiet", reproduce_.quiet, "No progress on standard error");
   }
 
+  void add_validate() {
+    CLI::App& c = command("validate", "Measured tables beside ours: error by gate, table, model, GPU and regime",
+                          "Takes any folder of tables with the file names and columns of the public data; files that it "
+                          "does not know are named and passed over.\n\n"
+                          "Examples:\n"
+                          "  photonrail validate --data ../shared/data/validation\n"
+                          "  photonrail validate --data DIR --only tpot-dense --format csv > points.csv",
+                          validate_);
+    c.add_option("--data", validate_.data, "Folder of measured tables (not part of the clone)")
+        ->required()
+        ->option_text("DIR");
+    c.add_option("--only", validate_.only, "Only rows whose id contains this text, or of this gate; may be repeated")
+        ->option_text("TEXT")
+        ->allow_extra_args(false);
+    add_catalog(c, validate_.catalog_directory);
+    add_format(c, validate_.format);
+    c.add_option("--out", validate_.out, "Directory for the summary and the points")->option_text("DIR");
+    c.add_flag("--quiet", validate_.quiet, "No progress on standard error");
+  }
+
   void add_explain() {
     CLI::App& c = command("explain", "Where a number of a report comes from: formula, inputs, sources, assumptions",
                           "Examples:\n"
@@ -258,6 +279,7 @@ class Commands {
   ShowOptions show_;
   ExplainOptions explain_;
   ReproduceOptions reproduce_;
+  ValidateOptions validate_;
   VersionOptions version_;
 };
 

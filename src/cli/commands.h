@@ -15,6 +15,7 @@ Status run(const SchemaOptions& options);
 Status run(const ShowOptions& options);
 Status run(const ExplainOptions& options);
 Status run(const ReproduceOptions& options);
+Status run(const ValidateOptions& options);
 Status run(const VersionOptions& options);
 
 }  // namespace photonrail::cli

@@ -86,9 +86,18 @@ struct ReproduceOptions {
   bool quiet = false;  // no progress
 };
 
+struct ValidateOptions {
+  std::string data;               // folder
+  std::vector<std::string> only;  // parts of ids, or names of gates; empty: all
+  std::string catalog_directory;
+  Format format = Format::text;
+  std::string out;
+  bool quiet = false;
+};
+
 struct VersionOptions {};
 
 using Command = std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions,
-                             ShowOptions, ExplainOptions, ReproduceOptions, VersionOptions>;
+                             ShowOptions, ExplainOptions, ReproduceOptions, ValidateOptions, VersionOptions>;
 
 }  // namespace photonrail::cli

@@ -27,16 +27,6 @@ std::string error_text(const ReproduceRow& row) {
   return fmt::format("{:+.3g} %", *row.relative_error * 100);
 }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
 std::string csv_number(std::optional<double> value) { return value ? report::exact(*value) : ""; }
 
 std::string refused_count(const std::vector<ReproduceRow>& rows) {
@@ -90,6 +80,16 @@ std::string case_text(const std::vector<ReproduceRow>& rows, const report::TextS
 }
 
 }  // namespace
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
 
 std::string rows_text(const std::vector<ReproduceRow>& rows, const report::TextStyle& style) {
   std::string out;

@@ -20,4 +20,7 @@ std::string rows_text(const std::vector<model::ReproduceRow>& rows, const report
 std::string rows_json(const std::vector<model::ReproduceRow>& rows);
 std::string rows_csv(const std::vector<model::ReproduceRow>& rows);
 
+// Quoted where CSV needs it.
+std::string csv_cell(const std::string& text);
+
 }  // namespace photonrail::cli

@@ -86,8 +86,8 @@ Summary summarise(std::string group, std::span<const Point* const> points) {
   out.bias /= count;
   for (const double error : errors) out.mape += error / count;
   std::sort(errors.begin(), errors.end());
-  out.median = quantile(errors, 0.5);
-  out.p90 = quantile(errors, 0.9);
+  out.median = algo::quantile(errors, 0.5);
+  out.p90 = algo::quantile(errors, 0.9);
   return out;
 }
 
