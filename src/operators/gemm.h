@@ -6,6 +6,7 @@
 
 #include "operators/dtype.h"
 #include "operators/kernel_time.h"
+#include "operators/tables.h"
 
 namespace photonrail::operators {
 
@@ -33,28 +34,58 @@ struct DeviceRates {
 // writes m n (s + 1) 4-byte sums, 1 us at least.
 enum class Operands : std::uint8_t { prepared, unquantised };
 
+// The roofline of C[m, n] = A[m, k] B[k, n]: operands read once, result written once, in bf16.
+struct GemmScale {
+  double seconds_per_flop = 0;
+  double seconds_per_byte = 0;
+  double a_bytes = 0;  // of an element of A, B, C
+  double b_bytes = 0;
+  double c_bytes = 0;
+
+  double bytes(double m, double n, double k) const { return m * k * a_bytes + n * k * b_bytes + m * n * c_bytes; }
+  double roofline(double m, double n, double k) const {
+    const double compute = 2 * m * n * k * seconds_per_flop;
+    const double memory = bytes(m, n, k) * seconds_per_byte;
+    return compute > memory ? compute : memory;
+  }
+};
+
 // One (n, k, dtype) on one GPU, as a function of the rows m. A value; copying is cheap enough for set-up only.
 class GemmCurve {
  public:
   KernelTime at(double m) const;
   double flops(double m) const { return 2 * m * n_ * k_; }
-  double bytes(double m) const;  // operands read once, result written once
+  double bytes(double m) const { return scale_.bytes(m, n_, k_); }  // operands read once, result written once
 
  private:
   friend class KernelModel;
   double n_ = 0;
   double k_ = 0;
+  GemmScale scale_;
+  double floor_ = 0;
+  double last_m_ = 0;  // beyond it the time is extended
+  Basis basis_ = Basis::measured;
+  const Axis* rows_ = nullptr;
+  std::array<float, Axis::kRoom> residual_{};  // ln r at each of *rows_
 };
 
 // Products of `experts` weight matrices with unequal shares of `rows` rows in all. Rule (stated, not measured): all
-// weights that are touched are read once, at the bandwidth that one product of the mean shape reaches.
+// weights that are touched are read once, with the residual of one product of the mean rows and the columns of all
+// touched matrices side by side, which has the same tiles. Basis::assumed.
 class GroupedGemmCurve {
  public:
-  // `rows`: all rows of all experts; `touched`: experts that have any.
+  // `rows`: all rows of all experts; `touched`: experts that have any, at most all. 0 for no rows.
   KernelTime at(double rows, double touched) const;
 
  private:
   friend class KernelModel;
+  double experts_ = 0;
+  double n_ = 0;
+  double k_ = 0;
+  GemmScale scale_;
+  double floor_ = 0;
+  const GemmTable* table_ = nullptr;
+  std::array<std::array<float, Axis::kRoom>, Axis::kRoom> residual_{};  // ln r by columns and rows, at this depth
 };
 
 }  // namespace photonrail::operators

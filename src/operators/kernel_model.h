@@ -15,7 +15,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "base/result.h"
@@ -26,10 +25,9 @@
 #include "operators/dtype.h"
 #include "operators/gemm.h"
 #include "operators/kernel_time.h"
+#include "operators/tables.h"
 
 namespace photonrail::operators {
-
-struct CalibrationTables;  // parsed once; shared
 
 class KernelModel {
  public:
@@ -49,7 +47,8 @@ class KernelModel {
   // Any shape, no curve: about 100 ns.
   KernelTime gemm_time(double m, double n, double k, Dtype dtype, Operands operands = Operands::prepared) const;
   // `experts` products of one shape side by side, `m` rows each on average (a mixture of experts).
-  GroupedGemmCurve grouped_gemm(std::int64_t experts, std::int64_t n, std::int64_t k, Dtype dtype) const;
+  GroupedGemmCurve grouped_gemm(std::int64_t experts, std::int64_t n, std::int64_t k, Dtype dtype,
+                                Operands operands = Operands::prepared) const;
 
   PrefillAttentionCurve prefill_attention(const AttentionShape& shape) const;
   DecodeAttentionCurve decode_attention(const AttentionShape& shape) const;
@@ -60,9 +59,21 @@ class KernelModel {
   KernelTime pointwise_time(double bytes, double kernels) const;
 
  private:
+  // What a format runs with on this GPU.
+  struct Format {
+    const GemmTable* table = nullptr;
+    std::size_t form = 0;  // index of GemmTable::forms
+    GemmScale scale;
+    Basis basis = Basis::measured;
+  };
+  Format format_of(Dtype dtype, Operands operands) const;
+
   std::string gpu_;
   DeviceRates rates_;
-  std::shared_ptr<const CalibrationTables> tables_;
+  Basis basis_ = Basis::measured;  // of any kernel at best: carried_over with the tables or rates of another GPU
+  double peak_share_ = 1;          // best measured share of the peak, over that of the GPU whose tables these are
+  const GpuTables* own_ = nullptr;          // those of tables_ that serve this GPU
+  const CalibrationTables* tables_ = nullptr;  // kept by the program
 };
 
 }  // namespace photonrail::operators

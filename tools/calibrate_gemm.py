@@ -1,0 +1,238 @@
+"""Matrix products: a thinned grid of the measured tables, the time of quantising activations, memory-bound kernels.
+
+The tables give times over m (74 values), n and k (22 each). Kept are the points of the grid below. What the tables call
+fp8 is two steps: kernels that scale activations to fp8 (dynamic scale), then the product. The time that fp8 takes
+beyond bf16 of half the depth (the same bytes at twice the rate) hardly depends on n, from 128 to 16384; so it is the
+quantisation, and its median over small n is kept as a curve of its own over m * k.
+"""
+import bisect
+import collections
+import csv
+import functools
+import gzip
+import math
+import statistics
+
+GPUS = ["h100", "h200", "b200", "gb200"]
+DTYPES = {"bfloat16": "bf16", "fp8": "fp8", "fp8_block": "fp8_block", "nvfp4": "nvfp4"}
+# Pairs such as 128, 129 are kept because a kernel that starts one more tile may take twice as long.
+M = [1, 2, 4, 8, 16, 17, 32, 33, 64, 65, 96, 128, 129, 192, 256, 257, 512, 513, 768, 1024, 1025, 1536, 2048, 2049, 3072,
+     4096, 4097, 8192, 16384, 32768]
+NK = [32, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 5120, 7168, 8192, 10240, 16384, 51200, 65536]
+SOURCE = """\
+# Source: github.com/ai-dynamo/aiconfigurator@095f58a51c, aic-core/src/aiconfigurator_core/systems/data/{gpu}_sxm
+# (Apache-2.0), TensorRT-LLM 1.3.0rc20 on NVIDIA {title}: measured times, thinned, three digits kept.
+# Written by tools/calibrate, which says how.
+"""
+
+
+@functools.lru_cache(maxsize=None)
+def load(data, gpu):
+    tables = collections.defaultdict(dict)
+    with gzip.open(data / f"aic_gemm_{gpu}.csv.gz", "rt") as file:
+        for row in csv.DictReader(file):
+            shape = (int(row["m"]), int(row["n"]), int(row["k"]))
+            tables[DTYPES[row["gemm_dtype"]]][shape] = float(row["latency"]) * 1e3
+    return tables
+
+
+def short(value):
+    digits = 2 - math.floor(math.log10(value))
+    return f"{value:.{max(digits, 0)}f}"
+
+
+def gemm_text(tables, gpu):
+    text = "# Matrix products C[m, n] = A[m, k] B[k, n]: microseconds, a column for each m.\n"
+    text += SOURCE.format(gpu=gpu, title=gpu.upper())
+    text += "dtype,n,k," + ",".join(str(m) for m in M) + "\n"
+    for dtype in DTYPES.values():
+        table = tables.get(dtype, {})
+        for n in NK:
+            for k in NK:
+                cells = [short(table[m, n, k]) if (m, n, k) in table else "" for m in M]
+                if any(cells):
+                    text += f"{dtype},{n},{k}," + ",".join(cells) + "\n"
+    return text
+
+
+def quantise_points(tables):
+    """Median time over bf16 of half the depth, for each m * k."""
+    points = collections.defaultdict(list)
+    for (m, n, k), time in tables["fp8"].items():
+        half = tables["bf16"].get((m, n, k // 2))
+        if n in (128, 256, 512) and half and (m & (m - 1)) == 0 and (k & (k - 1)) == 0:
+            points[m * k].append(time - half)
+    return {size: statistics.median(points[size]) for size in sorted(points) if size >= 512}
+
+
+def quantise_text(data):
+    text = """\
+# Scaling of activations to fp8 with a scale found at run time: microseconds by elements (rows times width).
+# Difference of the measured fp8 and bf16 products, see tools/calibrate_gemm.py.
+"""
+    text += SOURCE.format(gpu="*", title=", ".join(g.upper() for g in GPUS))
+    curves = {gpu: quantise_points(load(data, gpu)) for gpu in GPUS}
+    text += "elements," + ",".join(GPUS) + "\n"
+    for size in curves[GPUS[0]]:
+        text += f"{size}," + ",".join(short(curves[gpu][size]) for gpu in GPUS) + "\n"
+    return text
+
+
+# Peaks as in catalog/gpus.toml: TFLOP/s in bf16, fp8 and fp4, memory TB/s. A test compares them with the catalog.
+PEAKS = {"h100": (989, 1979, 0, 3.35), "h200": (989, 1979, 0, 4.8), "b200": (2250, 4500, 9000, 8),
+         "gb200": (2500, 5000, 10000, 8), "a100": (312, 0, 0, 2)}
+BYTES = {"bf16": 2, "fp8": 1, "fp8_block": 1 + 4 / 128**2, "nvfp4": 0.5625}
+
+
+def rows_of(path):
+    with open(path) as file:
+        return list(csv.DictReader(file))
+
+
+def gpus_text(data):
+    """Peaks, the best measured share of the bf16 peak, and what memory-bound kernels reach."""
+    best = {}
+    for row in rows_of(data / "mamf_max_achievable_matmul.csv"):
+        name = row["accelerator"].split()
+        if name[0] == "NVIDIA" and name[-1] == "SXM":
+            best.setdefault(name[1].lower(), float(row["efficiency"].rstrip("%")) / 100)
+    best["h200"] = best["h100"]  # the same chip; its own row is fp8
+    copy = {row["gpu"].lower(): float(row["value"]) for row in rows_of(data / "azure_memory_p2p_attention.csv")
+            if row["test"] == "HBM Copy"}
+    share = {gpu: copy[gpu] / PEAKS[gpu][3] for gpu in copy}
+    adds = [float(row["add_ms"]) * 1e3 for row in rows_of(data / "vidur_llama2_70b_layer_ops_ms.csv")
+            if int(row["num_tokens"]) <= 64]
+    launch = statistics.median(adds)
+    text = """\
+# Peak rates (of catalog/gpus.toml) that the residuals refer to, in TFLOP/s and TB/s; the best share of the bf16 peak
+# that any product reached (github.com/stas00/ml-engineering@744d01e18b); the share of the memory rate that a copy
+# reaches (github.com/Azure/AI-benchmarking-guide@8fd0c6e1bd; B200 and GB200, not measured there, as H200); the time of
+# the shortest memory-bound kernel (sums of up to 64 tokens on A100 and H100, github.com/microsoft/vidur@7d47513363, MIT).
+# Written by tools/calibrate, which says how.
+gpu,bf16,fp8,fp4,memory,achievable,streaming,launch_us
+"""
+    for gpu, peaks in PEAKS.items():
+        text += f"{gpu}," + ",".join(f"{x:g}" for x in peaks)
+        text += f",{best[gpu]:.3f},{share.get(gpu, share['h200']):.3f},{launch:.2g}\n"
+    return text
+
+
+def roofline(gpu, dtype, m, n, k):
+    bf16, fp8, fp4, memory = PEAKS[gpu]
+    peak = {"bf16": bf16, "fp8": fp8, "fp8_block": fp8, "nvfp4": fp4}[dtype]
+    size = BYTES[dtype]
+    return max(2 * m * n * k / peak * 1e-6, ((m * k + n * k) * size + 2 * m * n) / memory * 1e-6)
+
+
+class Grid:
+    """The measured points of the grid for one format, interpolated as the program does (gemm_residual.h)."""
+
+    def __init__(self, gpu, dtype, table):
+        self.gpu, self.dtype, self.table = gpu, dtype, table
+        self.sizes = [x for x in NK if (1, x, x) in table]
+        self.floor = 0.9 * min(table[1, n, k] for n in self.sizes for k in self.sizes)
+
+    def log_residual(self, m, n, k):
+        while (m, n, k) not in self.table:
+            m = M[M.index(m) - 1]
+        line = roofline(self.gpu, self.dtype, m, n, k)
+        return math.log(max(self.table[m, n, k] - self.floor, line) / line)
+
+    @staticmethod
+    def corners(axis, x):
+        at = min(max(bisect.bisect_right(axis, x) - 1, 0), len(axis) - 2)
+        share = min(max(math.log(x / axis[at]) / math.log(axis[at + 1] / axis[at]), 0), 1)
+        return [corner for corner in ((axis[at], 1 - share), (axis[at + 1], share)) if corner[1] > 0]
+
+    def residual(self, m, n, k):
+        total = 0
+        for mm, wm in self.corners(M, m):
+            for nn, wn in self.corners(self.sizes, n):
+                for kk, wk in self.corners(self.sizes, k):
+                    total += wm * wn * wk * self.log_residual(mm, nn, kk)
+        return math.exp(total)
+
+    def time(self, m, n, k):
+        return self.residual(m, n, k) * roofline(self.gpu, self.dtype, m, n, k) + self.floor
+
+
+def a100_points(data):
+    """(m, n, k, microseconds) of A100 in half precision: LLMCompass, and the layers of Llama-2-70B that Vidur timed."""
+    points = [(int(r["m"]), int(r["n"]), int(r["k"]), float(r["latency_ms"]) * 1e3)
+              for r in rows_of(data / "gemm_a100_mi210_llmcompass.csv") if r["device"] == "A100"]
+    for row in rows_of(data / "vidur_llama2_70b_layer_ops_ms.csv"):
+        if row["gpu"] == "a100":
+            m, tp = int(row["num_tokens"]), int(row["tp"])
+            for name, n, k in layer_products(tp):
+                points.append((m, n, k, float(row[name]) * 1e3))
+    return points
+
+
+def layer_products(tp):
+    """Llama-2-70B: 64 query and 8 key/value heads of 128, hidden size 8192, feed-forward size 28672."""
+    return [("attn_pre_proj_ms", 10240 // tp, 8192), ("attn_post_proj_ms", 8192, 8192 // tp),
+            ("mlp_up_proj_ms", 57344 // tp, 8192), ("mlp_down_proj_ms", 8192, 28672 // tp)]
+
+
+def a100_factor(grid, point):
+    m, n, k, time = point
+    return (time - grid.floor) / (grid.residual(m, n, k) * roofline("a100", "bf16", m, n, k))
+
+
+def a100_text(data):
+    grid = Grid("h100", "bf16", load(data, "h100")["bf16"])
+    factors = collections.defaultdict(list)
+    for point in a100_points(data):
+        if min(point[1], point[2]) >= 1024:
+            factors[point[0]].append(a100_factor(grid, point))
+    text = """\
+# A100 in half precision: residual over that of H100 at the same shape, median over the measured shapes, by m.
+# Sources: github.com/PrincetonUniversity/LLMCompass@2e015fd2ee (BSD-3-Clause) and github.com/microsoft/vidur@7d47513363
+# (MIT): measured times. Written by tools/calibrate, which says how.
+m,factor,shapes
+"""
+    for m in sorted(factors):
+        text += f"{m},{statistics.median(factors[m]):.3f},{len(factors[m])}\n"
+    return text
+
+
+def build(data):
+    texts = {f"gemm_{gpu}.csv": gemm_text(load(data, gpu), gpu) for gpu in GPUS}
+    texts["gemm_a100.csv"] = a100_text(data)
+    texts["quantise.csv"] = quantise_text(data)
+    texts["gpus.csv"] = gpus_text(data)
+    return texts
+
+
+def summary(errors):
+    size = sorted(abs(x) for x in errors)
+    if not size:
+        return "none"
+    return (f"{len(size)} points: mean {100 * statistics.mean(size):.1f} %, median {100 * statistics.median(size):.1f} %, "
+            f"P90 {100 * size[9 * len(size) // 10]:.1f} %, worst {100 * size[-1]:.0f} %, "
+            f"bias {100 * statistics.mean(errors):+.1f} %")
+
+
+def report(data, texts):
+    """Errors on measured points that are not in calibration/, of the program's interpolation."""
+    text = ""
+    for gpu in GPUS:
+        for dtype, table in load(data, gpu).items():
+            grid = Grid(gpu, dtype, table)
+            rows, shapes = [], []
+            for (m, n, k), time in table.items():
+                if min(n, k) < grid.sizes[0] or (m in M and n in NK and k in NK):
+                    continue
+                error = grid.time(m, n, k) / time - 1
+                (rows if n in NK and k in NK else shapes).append(error)
+            text += f"{gpu} {dtype}: other m, {summary(rows)}\n"
+            text += f"{gpu} {dtype}: other n or k, {summary(shapes)}\n"
+    grid = Grid("h100", "bf16", load(data, "h100")["bf16"])
+    points = a100_points(data)
+    errors = []
+    for out in points:  # each point from the others at the same m
+        rest = [a100_factor(grid, p) for p in points if p[0] == out[0] and p[1:3] != out[1:3] and min(p[1:3]) >= 1024]
+        if rest and min(out[1:3]) >= 1024:
+            line = grid.residual(*out[:3]) * roofline("a100", "bf16", *out[:3])
+            errors.append((line * statistics.median(rest) + grid.floor) / out[3] - 1)
+    return text + f"a100 bf16: each point from the others, {summary(errors)}\n"
