@@ -156,7 +156,9 @@ Times split_depth(const Times& times, const GemmTable& table, const GemmTable::F
   return out;
 }
 
-Result<GemmTable> gemm_table(const Times& times, const Axis& m, std::string_view name) {
+// The axes of the shapes in `times`; shapes that were too large to measure are filled in: the time of the next
+// smaller n, in proportion, for the first m only, so that it counts as extended from there.
+Result<GemmTable> gemm_table(Times& times, const Axis& m, std::string_view name) {
   std::vector<double> n_values;
   std::vector<double> k_values;
   for (const auto& [shape, row] : times) {
@@ -166,8 +168,14 @@ Result<GemmTable> gemm_table(const Times& times, const Axis& m, std::string_view
   std::sort(k_values.begin(), k_values.end());
   n_values.erase(std::unique(n_values.begin(), n_values.end()), n_values.end());
   k_values.erase(std::unique(k_values.begin(), k_values.end()), k_values.end());
-  if (times.size() != n_values.size() * k_values.size())
-    return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: not every n has every k", name));
+  for (std::size_t in = 0; in < n_values.size(); ++in) {
+    for (const double k : k_values) {
+      if (times.count({n_values[in], k}) > 0) continue;
+      if (in == 0) return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: the least n lacks k {}", name, k));
+      const double smaller = times.at({n_values[in - 1], k}).front();
+      times[{n_values[in], k}] = {smaller * n_values[in] / n_values[in - 1]};
+    }
+  }
   GemmTable table;
   table.m = m;
   PR_ASSIGN(table.n, make_axis(n_values, name));
@@ -222,7 +230,7 @@ Status parse_gemm(GpuTables& gpu) {
   PR_ASSIGN(const CsvTable csv, embedded_csv(name));
   PR_ASSIGN(const std::vector<double> m_values, numbers_of(csv.heading, 3, name));
   PR_ASSIGN(const Axis m, make_axis(m_values, name));
-  PR_ASSIGN(const auto times, read_times(csv, name));
+  PR_ASSIGN(auto times, read_times(csv, name));
   for (std::size_t i = 0; i < kDtypes; ++i) {
     if (times[i].empty()) continue;
     const auto dtype = static_cast<Dtype>(i);
