@@ -1,0 +1,40 @@
+#include "inference/engine.h"
+
+#include <fmt/format.h>
+
+namespace photonrail::inference {
+
+// TensorRT-LLM: max_num_tokens 8192, free_gpu_memory_fraction 0.9, pages of 32 or 64 tokens, all-reduce fused with
+// residual and norm, captured decode graphs and a scheduler that overlaps the GPU (its performance guides). Its context
+// chunking is on where paged context attention is. vLLM V1: chunked prefill with 8192 tokens a pass on data-centre GPUs,
+// gpu_memory_utilization 0.9 of all memory, pages of 16 (its engine arguments), up to 1024 sequences. SGLang: passes of
+// prefill alone come before decodes, chunks of 8192 tokens, mem_fraction_static about 0.88 of all memory for weights and
+// cache, pages of one token (its server arguments). Host times are not published as such: the figures are the order
+// that profiles of these engines show for the part that does not overlap with kernels, and are assumptions.
+Result<Engine> engine_of(std::string_view name) {
+  Engine engine;
+  engine.name = std::string(name);
+  if (name == "trtllm") return engine;
+  if (name == "vllm") {
+    engine.largest_batch = 1024;
+    engine.step_overhead = microseconds(300);
+    engine.request_overhead = milliseconds(5);
+    engine.fraction_of_total = true;
+    engine.block_tokens = 16;
+    return engine;
+  }
+  if (name == "sglang") {
+    engine.separate_prefill = true;
+    engine.step_overhead = microseconds(200);
+    engine.request_overhead = milliseconds(5);
+    engine.fused_quantisation = false;
+    engine.memory_fraction = 0.88;
+    engine.fraction_of_total = true;
+    engine.block_tokens = 1;
+    return engine;
+  }
+  return fail(ErrorCode::invalid_input,
+              fmt::format("no engine \"{}\"; there are \"trtllm\", \"vllm\" and \"sglang\"", name));
+}
+
+}  // namespace photonrail::inference

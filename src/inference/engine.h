@@ -1,0 +1,43 @@
+// What a serving engine does with the passes of a model: its budget of tokens, what it fuses, what its host costs, and
+// what memory it leaves alone. Plain data; the presets and their sources stand in engine.cc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "operators/collective_curve.h"
+
+namespace photonrail::inference {
+
+// How tokens reach experts on other ranks when attention runs data parallel.
+enum class Dispatch : std::uint8_t {
+  automatic,   // gather up to 8 ranks, all_to_all beyond
+  gather,      // all-gather of all tokens, reduce-scatter of the results
+  all_to_all,  // each token to the ranks of its experts only
+};
+
+// Defaults: a current TensorRT-LLM.
+struct Engine {
+  std::string name = "trtllm";
+  std::int64_t prefill_budget = 8192;  // most tokens of one pass on one attention copy
+  bool chunked_prefill = true;         // a prompt may be split over passes
+  bool separate_prefill = false;       // prefills run in passes of their own, decoding waits
+  std::int64_t largest_batch = 2048;   // most sequences of one attention copy
+  Time step_overhead = microseconds(100);   // host work of a pass that no kernel hides (scheduling, sampling, launch)
+  Time kernel_gap;                          // between two kernels of a captured graph, beyond the launch floor
+  Time request_overhead = milliseconds(2);  // of one request, outside the passes: HTTP, tokens from and to text
+  bool fused_norm_reduce = true;       // all-reduce, residual sum and norm in one kernel
+  bool fused_quantisation = true;      // operands are quantised inside the kernels before them, or inside the product
+  operators::CollectiveLibrary library = operators::CollectiveLibrary::custom;
+  Dispatch dispatch = Dispatch::automatic;
+  double memory_fraction = 0.9;    // of what is free after all else, for the cache; the rest stays free
+  bool fraction_of_total = false;  // the fraction is of the whole memory, and for everything
+  Bytes workspace = Bytes{4'133'000'000};  // CUDA context, graphs, engine (3.5 GiB) and NCCL buffers (0.35 GiB)
+  std::int64_t block_tokens = 64;  // cache pages are whole
+};
+Result<Engine> engine_of(std::string_view name);  // "trtllm", "vllm", "sglang"; invalid_input for any other
+
+}  // namespace photonrail::inference
