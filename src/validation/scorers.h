@@ -5,4 +5,9 @@
 
 namespace photonrail::validation {
 
+Result<std::vector<Point>> score_serving(const Csv& table, const Scoring& scoring);       // serving_rows.cc
+Result<std::vector<Point>> score_inflight(const Csv& table, const Scoring& scoring);      // serving_rows.cc
+Result<std::vector<Point>> score_static_batch(const Csv& table, const Scoring& scoring);  // static_rows.cc
+Result<std::vector<Point>> score_first_token(const Csv& table, const Scoring& scoring);   // static_rows.cc
+
 }  // namespace photonrail::validation

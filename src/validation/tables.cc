@@ -5,7 +5,12 @@
 namespace photonrail::validation {
 
 std::span<const TableKind> table_kinds() {
-  static constexpr std::span<const TableKind> kKinds;
+  static constexpr TableKind kKinds[] = {
+      {"serving_silicon_ttft_tpot.csv", score_serving, "TTFT and TPOT of serving engines"},
+      {"trtllm_static_batch_throughput.csv", score_static_batch, "throughput of static batches"},
+      {"trtllm_static_first_token_latency.csv", score_first_token, "TTFT at batch 1"},
+      {"trtllm_inflight_throughput.csv", score_inflight, "offline throughput of in-flight batching"},
+  };
   return kKinds;
 }
 
