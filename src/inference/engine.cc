@@ -11,10 +11,18 @@ namespace photonrail::inference {
 // prefill alone come before decodes, chunks of 8192 tokens, mem_fraction_static about 0.88 of all memory for weights and
 // cache, pages of one token (its server arguments). Host times are not published as such: the figures are the order
 // that profiles of these engines show for the part that does not overlap with kernels, and are assumptions.
+//
+// TensorRT-LLM of 2023 and 2024: up to 0.6 one decoding kernel for all models ("masked multi-head attention", page
+// gpt_attention of release 0.5); from 0.7 a grouped one for a few configurations, "LLAMA2 70B is one model that it
+// supports" (the same page of 0.7), so for groups of eight; quicker ones for Hopper from 0.10 (its release notes).
 Result<Engine> engine_of(std::string_view name) {
   Engine engine;
   engine.name = std::string(name);
   if (name == "trtllm") return engine;
+  if (name == "trtllm-0.5" || name == "trtllm-0.7") {
+    engine.grouped_decode = name == "trtllm-0.5" ? GroupedDecode::none : GroupedDecode::of_eight;
+    return engine;
+  }
   if (name == "vllm") {
     engine.largest_batch = 1024;
     engine.step_overhead = microseconds(300);
@@ -34,7 +42,8 @@ Result<Engine> engine_of(std::string_view name) {
     return engine;
   }
   return fail(ErrorCode::invalid_input,
-              fmt::format("no engine \"{}\"; there are \"trtllm\", \"vllm\" and \"sglang\"", name));
+              fmt::format("no engine \"{}\"; there are \"trtllm\", \"vllm\", \"sglang\", \"trtllm-0.7\" and \"trtllm-0.5\"",
+                          name));
 }
 
 }  // namespace photonrail::inference

@@ -19,6 +19,9 @@ enum class Dispatch : std::uint8_t {
   all_to_all,  // each token to the ranks of its experts only
 };
 
+// For which groups of query heads the decoding kernel reads the cache once; for others once for every query head.
+enum class GroupedDecode : std::uint8_t { any, of_eight, none };
+
 // Defaults: a current TensorRT-LLM.
 struct Engine {
   std::string name = "trtllm";
@@ -31,6 +34,7 @@ struct Engine {
   Time request_overhead = milliseconds(2);  // of one request, outside the passes: HTTP, tokens from and to text
   bool fused_norm_reduce = true;       // all-reduce, residual sum and norm in one kernel
   bool fused_quantisation = true;      // operands are quantised inside the kernels before them, or inside the product
+  GroupedDecode grouped_decode = GroupedDecode::any;
   operators::CollectiveLibrary library = operators::CollectiveLibrary::custom;
   Dispatch dispatch = Dispatch::automatic;
   double memory_fraction = 0.9;    // of what is free after all else, for the cache; the rest stays free
@@ -38,6 +42,7 @@ struct Engine {
   Bytes workspace = Bytes{4'133'000'000};  // CUDA context, graphs, engine (3.5 GiB) and NCCL buffers (0.35 GiB)
   std::int64_t block_tokens = 64;  // cache pages are whole
 };
-Result<Engine> engine_of(std::string_view name);  // "trtllm", "vllm", "sglang"; invalid_input for any other
+// "trtllm", "vllm", "sglang", and "trtllm-0.5", "trtllm-0.7" for those of 2023 and 2024; invalid_input for any other.
+Result<Engine> engine_of(std::string_view name);
 
 }  // namespace photonrail::inference

@@ -227,10 +227,18 @@ class PlanCompiler {
     add_quantisation(queries, precision_.weights, attention_layers_);
     add_product(model_.hidden, queries, precision_.weights, attention_layers_);
     const AttentionShape shape{heads(), kv_heads(), size, 0, precision_.attention, precision_.kv};
-    plan_.decode_attention_ = kernels_.decode_attention(shape);
+    AttentionShape decode = shape;
+    if (!groups_queries()) decode.kv_heads = decode.query_heads;
+    plan_.decode_attention_ = kernels_.decode_attention(decode);
     plan_.prefill_attention_ = kernels_.prefill_attention(shape);
     plan_.attention_flops_ = 4 * count(full_layers()) * count(model_.heads) * count(size);
     cache_per_layer_ = 2 * count(keys) * bytes_of(precision_.kv);
+  }
+
+  bool groups_queries() const {
+    const bool eight = model_.heads == 8 * model_.kv_heads;
+    return engine_.grouped_decode == GroupedDecode::any ||
+           (engine_.grouped_decode == GroupedDecode::of_eight && eight);
   }
 
   // Split attention leaves partial results in 32 bits, which one kernel joins.
