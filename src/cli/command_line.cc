@@ -76,6 +76,7 @@ class Commands {
     add_show();
     add_schema();
     add_catalog_command();
+    add_infer();
     add_version();
   }
 
@@ -198,13 +199,14 @@ class Commands {
   }
 
   void add_validate() {
-    CLI::App& c = command("validate", "Measured tables beside ours: error by gate, table, model, GPU and regime",
-                          "Takes any folder of tables with the file names and columns of the public data; files that it "
-                          "does not know are named and passed over.\n\n"
-                          "Examples:\n"
-                          "  photonrail validate --data ../shared/data/validation\n"
-                          "  photonrail validate --data DIR --only tpot-dense --format csv > points.csv",
-                          validate_);
+    CLI::App& c =
+        command("validate", "Measured tables beside ours: error by gate, table, model, GPU and regime",
+                "Takes any folder of tables with the file names and columns of the public data; files that it "
+                "does not know are named and passed over.\n\n"
+                "Examples:\n"
+                "  photonrail validate --data ../shared/data/validation\n"
+                "  photonrail validate --data DIR --only tpot-dense --format csv > points.csv",
+                validate_);
     c.add_option("--data", validate_.data, "Folder of measured tables (not part of the clone)")
         ->required()
         ->option_text("DIR");
@@ -267,6 +269,25 @@ class Commands {
     common(*show);
   }
 
+  void add_infer() {
+    CLI::App& c =
+        command("infer",
+                "Serve a language model: time to the first token, time per token, throughput, memory and energy "
+                "of one configuration, or of the best that a search finds",
+                "Examples:\n"
+                "  photonrail infer examples/infer-llama-70b-h100.toml\n"
+                "  photonrail infer my.toml --set parallel.tensor=8 --set serving.batch=64\n"
+                "  photonrail infer my.toml --search --set \"search.tpot_limit=30 ms\"\n"
+                "A configuration that does not fit the memory is refused (exit status 4) with the shortfall.",
+                infer_);
+    add_source(c, infer_.source, "SCENARIO", "Inference scenario (TOML)", true);
+    c.add_flag("--search", infer_.search, "Try every combination of [search]; show the best and the Pareto front");
+    c.add_flag("--show", infer_.show, "Only print the scenario, defaults included, with the origin of each value");
+    add_format(c, infer_.format);
+    c.add_option("--out", infer_.out, "Directory for the report in every format and the scenario as run")
+        ->option_text("DIR");
+  }
+
   void add_version() { command("version", "Version of this program", "", version_); }
 
   CLI::App& app_;
@@ -280,6 +301,7 @@ class Commands {
   ExplainOptions explain_;
   ReproduceOptions reproduce_;
   ValidateOptions validate_;
+  InferOptions infer_;
   VersionOptions version_;
 };
 

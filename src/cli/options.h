@@ -95,9 +95,18 @@ struct ValidateOptions {
   bool quiet = false;
 };
 
+struct InferOptions {
+  ScenarioSource source;
+  bool search = false;
+  bool show = false;  // only print the scenario with its defaults
+  Format format = Format::text;
+  std::string out;  // directory; "": none
+};
+
 struct VersionOptions {};
 
-using Command = std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions,
-                             ShowOptions, ExplainOptions, ReproduceOptions, ValidateOptions, VersionOptions>;
+using Command =
+    std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
+                 ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, VersionOptions>;
 
 }  // namespace photonrail::cli

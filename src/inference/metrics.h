@@ -1,0 +1,74 @@
+// One configuration of a scenario evaluated: times, memory, and what they come to per box, GPU, watt and dollar.
+//
+// Theory. Throughput per GPU = instance / its GPUs; per box = whole instances of a scale-up domain, or the share of an
+// instance that spans several. A request's work is its own prefill and, of each of its decode passes, the part of one
+// sequence:  W = W_prefill(n prompts) / n + (out - 1) W_decode(B) / B,  done in out / (tokens per second) of the
+// instance's time; energy follows by energy/power.h, at the plug of the node.
+// Units: s, B, J, W, USD. Pure functions; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "energy/power.h"
+#include "inference/scenario.h"
+#include "sensitivity/experiment.h"
+
+namespace photonrail::inference {
+
+struct Candidate {
+  Mode mode = Mode::static_batch;
+  Parallel parallel;
+  Parallel prefill;  // disaggregated
+  double batch = 0;  // or requests in flight
+  double prefill_workers = 0;
+  double decode_workers = 0;
+  double decode_batch = 0;  // of one decode worker
+};
+
+struct Outcome {
+  Candidate candidate;
+  RequestTimes times;
+  double gpus = 0;   // of everything together
+  StepTime decode;   // one pass at the middle of the answer
+  StepTime prefill;  // one pass, as full as the engine allows
+  double prompts_per_pass = 0;
+  MemoryUse memory;          // of a decode GPU
+  double largest_batch = 0;  // that fits, of one instance (one decode worker)
+  double per_gpu = 0;        // output tokens/s
+  double per_box = 0;
+  double joules_per_token = 0;   // output tokens, at the plug; 0: the GPU's power is unknown
+  double gpu_watts = 0;          // of one GPU, mean
+  double plug_watts = 0;         // of all GPUs with their share of node
+  double dollars_per_token = 0;  // purchase over its years and electricity; 0: no price
+  double dollars = 0;            // purchase
+};
+
+// The candidate that the scenario itself describes.
+Candidate candidate_of(const Setup& setup);
+
+// A plan and, for disaggregated serving, that of the prefill workers.
+struct Plans {
+  Plan decode;
+  std::optional<Plan> prefill;
+};
+Result<Plans> compile(const Setup& setup, const Candidate& candidate);
+
+// Error: infeasible where the candidate does not fit, with the shortfall and what would fit.
+Status check_memory(const Setup& setup, const Plans& plans, const Candidate& candidate);
+
+// Of a candidate that fits.
+Outcome evaluate(const Setup& setup, const Plans& plans, const Candidate& candidate);
+
+// compile, check_memory and evaluate.
+Result<Outcome> evaluate(const Setup& setup, const Candidate& candidate);
+
+// What the requests hold at most: the cached tokens of a request at its end.
+double longest_context(const RequestShape& request);
+
+// The experiment of `photonrail sensitivity infer FILE`.
+Result<std::vector<sensitivity::Metric>> evaluate_infer(const std::string& file, const std::vector<std::string>& sets,
+                                                        const catalog::Catalog& catalog);
+
+}  // namespace photonrail::inference

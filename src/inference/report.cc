@@ -1,0 +1,324 @@
+#include "inference/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/digest.h"
+#include "base/units_text.h"
+#include "inference/report_metrics.h"
+#include "report/human.h"
+
+namespace photonrail::inference {
+namespace {
+
+using report::human;
+
+std::string workers_text(const Candidate& c) {
+  const auto degrees = [](const Parallel& p) {
+    std::string text = fmt::format("tensor {}", p.tensor);
+    if (p.pipeline > 1) text += fmt::format(" x pipeline {}", p.pipeline);
+    if (p.attention_data > 1) text += fmt::format(" x attention_data {}", p.attention_data);
+    if (p.expert > 1) text += fmt::format(", expert {}", p.expert);
+    return text;
+  };
+  if (c.mode != Mode::disaggregated) return degrees(c.parallel);
+  return fmt::format("{:.0f} prefill ({}), {:.0f} decode ({}; {:.0f} requests each)", c.prefill_workers,
+                     degrees(c.prefill), c.decode_workers, degrees(c.parallel), c.decode_batch);
+}
+
+std::string requests_text(const Candidate& c, const RequestShape& request) {
+  const char* what = c.mode == Mode::static_batch ? "static batch of" : "requests in flight:";
+  return fmt::format("{} {:.0f}, {:.0f} tokens in, {:.0f} out", what, c.batch, request.input, request.output);
+}
+
+std::string formats_text(const Precision& p, bool sparse) {
+  std::string text = fmt::format("weights {}, ", operators::name_of(p.weights));
+  if (sparse) text += fmt::format("experts {}, ", operators::name_of(p.experts));
+  return text + fmt::format("cache {}, attention {}, head {}", operators::name_of(p.kv),
+                            operators::name_of(p.attention), operators::name_of(p.head));
+}
+
+std::string candidate_id(const Candidate& c) {
+  const Parallel& p = c.parallel;
+  std::string id = fmt::format("tp{}", p.tensor);
+  if (p.pipeline > 1) id += fmt::format("_pp{}", p.pipeline);
+  if (p.attention_data > 1) id += fmt::format("_dp{}", p.attention_data);
+  if (p.expert > 1) id += fmt::format("_ep{}", p.expert);
+  return fmt::format("{}_{}_b{:.0f}", id, config::enum_name(c.mode), c.batch);
+}
+
+Dtype mfu_format(const Setup& setup) {
+  return setup.model.experts > 0 ? setup.precision.experts : setup.precision.weights;
+}
+
+std::string share(double part, double whole) { return whole > 0 ? human(part / whole, "ratio") : "-"; }
+
+report::Table key_table(const Setup& setup, const Outcome& o) {
+  report::Table table{"Result", {{"", false}, {"", true}, {"", false}}, {}, {}};
+  const auto row = [&](const char* label, double value, const char* unit, std::string note) {
+    table.rows.push_back({label, human(value, unit), std::move(note)});
+  };
+  const bool is_static = o.candidate.mode == Mode::static_batch;
+  row("TTFT", o.times.ttft, "s", is_static ? "prefill of the whole batch" : "mean, queueing included");
+  row("TPOT", o.times.tpot, "s", "(latency - TTFT) / (output - 1)");
+  row("latency", o.times.latency, "s", "of a whole request");
+  row("throughput", o.times.tokens_per_second, "tokens/s", "output tokens, whole system");
+  row("  per GPU", o.per_gpu, "tokens/s", fmt::format("{:.0f} GPUs", o.gpus));
+  row("  per box", o.per_box, "tokens/s", fmt::format("{} GPUs in a box", setup.domain));
+  if (setup.power) {
+    row("  per watt", o.times.tokens_per_second / o.plug_watts, "tokens/s",
+        fmt::format("{} at the plug, {} of {} in each GPU", human(o.plug_watts, "W"), human(o.gpu_watts, "W"),
+                    human(setup.power->limit, "W")));
+    row("energy per token", o.joules_per_token, "J/token", "output tokens, nodes included");
+  }
+  if (o.dollars > 0) {
+    row("  per dollar", o.times.tokens_per_second / o.dollars, "tokens/s",
+        fmt::format("of {} for the GPUs with their servers", human(o.dollars, "USD")));
+    row("cost per million tokens", o.dollars_per_token * 1e6, "USD", "output tokens, with electricity");
+  }
+  row("MFU", o.times.mfu, "ratio",
+      fmt::format("of {}, the dense {} peak",
+                  human(setup.kernels.rates().peak[static_cast<std::size_t>(mfu_format(setup))], "FLOP/s"),
+                  operators::name_of(mfu_format(setup))));
+  table.rows.push_back({"decoding is bound by", name_of(o.decode.bound), "the largest part of a decode pass"});
+  return table;
+}
+
+report::Table step_table(const Outcome& o) {
+  report::Table table{
+      "Where the time goes",
+      {{"", false}, {"decode pass", true}, {"", true}, {"prefill pass", true}, {"", true}},
+      {},
+      {fmt::format("Decode: the whole batch at the middle of the answer. Prefill: {:.0f} whole prompts, "
+                   "as the engine's budget holds.",
+                   o.prompts_per_pass)}};
+  const auto row = [&](const char* label, double StepTime::* field) {
+    table.rows.push_back({label, human(o.decode.*field, "s"), share(o.decode.*field, o.decode.seconds),
+                          human(o.prefill.*field, "s"), share(o.prefill.*field, o.prefill.seconds)});
+  };
+  row("matrix products", &StepTime::linear);
+  row("attention", &StepTime::attention);
+  row("collectives", &StepTime::collective);
+  row("norms, activations, sampling", &StepTime::pointwise);
+  row("host and gaps", &StepTime::overhead);
+  row("whole pass", &StepTime::seconds);
+  table.rows.push_back({"bound by", name_of(o.decode.bound), "", name_of(o.prefill.bound), ""});
+  table.rows.push_back(
+      {"calibration", operators::name_of(o.decode.basis), "", operators::name_of(o.prefill.basis), ""});
+  return table;
+}
+
+report::Table memory_table(const Outcome& o) {
+  report::Table table{"Memory of one GPU", {{"", false}, {"", true}, {"", true}}, {}, {}};
+  const auto row = [&](const char* label, double bytes) {
+    table.rows.push_back({label, human(bytes, "B"), share(bytes, o.memory.capacity)});
+  };
+  row("weights", o.memory.weights);
+  row("cache, requests at their longest", o.memory.cache);
+  row("activations", o.memory.activations);
+  row("workspace", o.memory.workspace);
+  row("kept free by the engine", o.memory.reserve);
+  row("capacity", o.memory.capacity);
+  table.rows.push_back({"largest batch that fits", fmt::format("{:.0f}", o.largest_batch), ""});
+  return table;
+}
+
+report::Table list_table(std::string title, const std::vector<std::string>& lines) {
+  report::Table table{std::move(title), {}, {}, {}};
+  for (const std::string& line : lines) table.notes.push_back("- " + line);
+  return table;
+}
+
+report::Table source_table(const Setup& setup, const catalog::Catalog& catalog) {
+  std::vector<std::string> lines = {fmt::format("kernels: {}", setup.kernels.provenance()),
+                                    fmt::format("{}: {}", setup.gpu.name, catalog.source_text(setup.gpu.source)),
+                                    fmt::format("{}: {}", setup.model.name, catalog.source_text(setup.model.source))};
+  return list_table("Sources", lines);
+}
+
+std::vector<std::string> result_assumptions(const Setup& setup, const Candidate& c) {
+  std::vector<std::string> all = assumptions_of(setup, c);
+  for (const std::string& line : setup.overrides) all.push_back("OVERRIDE: " + line);
+  return all;
+}
+
+void add_case(report::Report& report, const std::vector<ReportMetric>& metrics, const Setup& setup, const Outcome& o) {
+  report::Case c;
+  c.id = candidate_id(o.candidate);
+  c.name = c.id;
+  c.kind = config::enum_name(o.candidate.mode);
+  Digest digest;
+  for (const ReportMetric& m : metrics) {
+    c.values.push_back(m.take ? m.take(setup, o) : std::nullopt);
+    if (c.values.back()) digest.add(report::exact(*c.values.back()));
+  }
+  c.digest = digest.hex();
+  c.sources.emplace_back("decode_step", fmt::format("calibration {}", operators::name_of(o.decode.basis)));
+  c.sources.emplace_back("prefill_step", fmt::format("calibration {}", operators::name_of(o.prefill.basis)));
+  c.sources.emplace_back("throughput", fmt::format("calibration {}", operators::name_of(o.times.basis)));
+  report.cases.push_back(std::move(c));
+}
+
+report::Report begin(const InferenceDocument& doc, const Setup& setup, std::string_view version,
+                     const std::vector<ReportMetric>& metrics, const std::vector<std::string>& assumptions) {
+  report::Report report;
+  report.command = "infer";
+  report.version = version;
+  report.scenario_name = doc.value.name;
+  report.scenario_text = config::show_document(doc);
+  Digest hash;
+  hash.add(config::canonical_document(doc.value));
+  report.scenario_hash = hash.hex();
+  report.header = {
+      {"model", fmt::format("{} ({} parameters, {} active)", setup.model.title,
+                            report::with_separators(catalog::count_parameters(setup.model).total),
+                            report::with_separators(catalog::count_parameters(setup.model).active))},
+      {"formats", formats_text(setup.precision, setup.model.experts > 0)},
+      {"GPU", fmt::format("{}, {} of memory at {}", setup.gpu.title, human(setup.kernels.rates().memory_bytes, "B"),
+                          human(setup.kernels.rates().memory, "B/s"))},
+      {"engine", fmt::format("{}, {} tokens in a pass", setup.engine.name, setup.engine.prefill_budget)}};
+  for (const ReportMetric& m : metrics) {
+    report.metrics.push_back(m.metric);
+    report.metrics.back().assumptions = assumptions;
+  }
+  report.constants.push_back({"gpu_peak", "dense peak of one GPU that MFU is of",
+                              setup.kernels.rates().peak[static_cast<std::size_t>(mfu_format(setup))], "FLOP/s",
+                              fmt::format("catalog, {}, {}", setup.gpu.name, operators::name_of(mfu_format(setup)))});
+  report.constants.push_back({"memory_rate", "memory bandwidth of one GPU", setup.kernels.rates().memory, "B/s",
+                              setup.scenario.memory.rate ? setup.overrides.back() : "catalog, " + setup.gpu.name});
+  report.constants.push_back(
+      {"input_tokens", "tokens of a prompt", setup.request.input, "count", "the scenario, serving.input"});
+  report.constants.push_back(
+      {"output_tokens", "tokens of an answer", setup.request.output, "count", "the scenario, serving.output"});
+  return report;
+}
+
+void finish(report::Report& report) {
+  report::derive(report);
+  Digest digest;
+  for (const report::Case& c : report.cases) digest.add(c.digest);
+  report.digest = digest.hex();
+}
+
+std::string limits_text(const SearchSpace& space) {
+  std::string text;
+  if (space.ttft_limit) text += fmt::format(", TTFT at most {}", to_text(*space.ttft_limit));
+  if (space.tpot_limit) text += fmt::format(", TPOT at most {}", to_text(*space.tpot_limit));
+  return text.empty() ? "none" : text.substr(2);
+}
+
+report::Table search_table(const SearchResult& result, bool energy) {
+  report::Table table{"Pareto front: tokens per second and GPU against time per token",
+                      {{"GPUs", true},
+                       {"TP", true},
+                       {"PP", true},
+                       {"EP", true},
+                       {"DP", true},
+                       {"batching", false},
+                       {"batch", true},
+                       {"TTFT", true},
+                       {"TPOT", true},
+                       {"tokens/s/GPU", true},
+                       {"tokens/s", true},
+                       {"memory", true},
+                       {"J/token", true},
+                       {"MFU", true},
+                       {"bound", false}},
+                      {},
+                      {"DP: copies of attention. No configuration that was tried beats one of these in both."}};
+  const auto row = [&](const Outcome& o) {
+    const Parallel& p = o.candidate.parallel;
+    table.rows.push_back({fmt::format("{:.0f}", o.gpus), fmt::format("{}", p.tensor), fmt::format("{}", p.pipeline),
+                          fmt::format("{}", p.expert), fmt::format("{}", p.attention_data),
+                          config::enum_name(o.candidate.mode), fmt::format("{:.0f}", o.candidate.batch),
+                          human(o.times.ttft, "s"), human(o.times.tpot, "s"), fmt::format("{:.1f}", o.per_gpu),
+                          fmt::format("{:.0f}", o.times.tokens_per_second), share(o.memory.total(), o.memory.capacity),
+                          energy ? fmt::format("{:.3f}", o.joules_per_token) : "-", human(o.times.mfu, "ratio"),
+                          name_of(o.decode.bound)});
+  };
+  for (const Outcome& o : result.front) row(o);
+  return table;
+}
+
+bool same(const Outcome& a, const Outcome& b) { return candidate_id(a.candidate) == candidate_id(b.candidate); }
+
+}  // namespace
+
+std::vector<std::string> assumptions_of(const Setup& setup, const Candidate& c) {
+  std::vector<std::string> all = {
+      "all requests have the same lengths; every GPU runs at the same speed; nothing fails",
+      "no speculative decoding, no prefix cache, no adapters, no beam search",
+      fmt::format("a prompt pass has at most {} tokens{}; host work of {} per pass", setup.engine.prefill_budget,
+                  setup.engine.chunked_prefill ? ", prompts may be split" : "", to_text(setup.engine.step_overhead)),
+      fmt::format("MFU counts against the dense {} peak; attention inside it runs in {}",
+                  operators::name_of(mfu_format(setup)), operators::name_of(setup.precision.attention))};
+  if (setup.model.experts > 0) all.push_back("tokens choose experts uniformly; all ranks wait for the busiest");
+  if (setup.precision.kv == Dtype::bf16 && setup.precision.weights != Dtype::bf16) {
+    all.push_back("the cache is kept in bf16 although weights are not (model.kv)");
+  }
+  if (c.mode == Mode::continuous) all.push_back("steady state of a closed loop: a new request for each that ends");
+  if (c.mode == Mode::disaggregated) {
+    all.push_back(
+        fmt::format("the cache goes from prefill to decode at {} for each GPU", human(setup.transfer_rate, "B/s")));
+  }
+  if (setup.power) {
+    all.push_back("energy: static and dynamic power of GPUs and nodes, constants of src/energy/constants.h");
+  } else {
+    all.push_back(fmt::format("no energy: the catalog does not know the power of {}", setup.gpu.name));
+  }
+  if (!setup.scenario.cost.gpu_price) all.push_back("nothing per dollar: no price is given (cost.gpu_price)");
+  return all;
+}
+
+report::Report infer_report(const InferenceDocument& doc, const Setup& setup, const Outcome& outcome,
+                            const catalog::Catalog& catalog, std::string_view version) {
+  const std::vector<ReportMetric> metrics = report_metrics();
+  const std::vector<std::string> assumptions = result_assumptions(setup, outcome.candidate);
+  report::Report report = begin(doc, setup, version, metrics, assumptions);
+  report.header.emplace_back("GPUs", workers_text(outcome.candidate));
+  report.header.emplace_back("requests", requests_text(outcome.candidate, setup.request));
+  add_case(report, metrics, setup, outcome);
+  finish(report);
+  report.tables = {key_table(setup, outcome), step_table(outcome), memory_table(outcome),
+                   list_table("Assumptions", assumptions), source_table(setup, catalog)};
+  return report;
+}
+
+report::Report search_report(const InferenceDocument& doc, const Setup& setup, const SearchSpace& space,
+                             const SearchResult& result, const catalog::Catalog& catalog, std::string_view version) {
+  const std::vector<ReportMetric> metrics = report_metrics();
+  const Candidate shown = result.best ? result.best->candidate : candidate_of(setup);
+  const std::vector<std::string> assumptions = result_assumptions(setup, shown);
+  report::Report report = begin(doc, setup, version, metrics, assumptions);
+  report.header.emplace_back("requests",
+                             fmt::format("{:.0f} tokens in, {:.0f} out", setup.request.input, setup.request.output));
+  report.header.emplace_back("limits", limits_text(space));
+  report.header.emplace_back(
+      "tried",
+      fmt::format("{} configurations, {} of them beyond a limit; {} more do not fit the memory; {} sets of degrees do "
+                  "not divide the model",
+                  result.tried, result.too_slow, result.too_large, result.indivisible));
+  if (result.best) {
+    report.header.emplace_back(fmt::format("best by {}", config::enum_name(space.objective)),
+                               fmt::format("{}, {}", workers_text(shown), requests_text(shown, setup.request)));
+    add_case(report, metrics, setup, *result.best);
+    report.baseline = report.cases.front().id;
+  }
+  for (const Outcome& o : result.front) {
+    if (!same(o, *result.best)) add_case(report, metrics, setup, o);
+  }
+  finish(report);
+  report.tables = {search_table(result, setup.power.has_value())};
+  if (result.best) {
+    report.tables.push_back(key_table(setup, *result.best));
+    report.tables.back().title = "The best";
+    report.tables.push_back(step_table(*result.best));
+    report.tables.push_back(memory_table(*result.best));
+  }
+  report.tables.push_back(list_table("Assumptions", assumptions));
+  report.tables.push_back(source_table(setup, catalog));
+  return report;
+}
+
+}  // namespace photonrail::inference

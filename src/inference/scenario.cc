@@ -1,0 +1,175 @@
+#include "inference/scenario.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units_text.h"
+
+namespace photonrail::inference {
+namespace {
+
+// A table that only one mode uses is refused in the others: nothing is silently ignored.
+void refuse_table(InferenceDocument& doc, const char* table) {
+  if (!doc.given(table)) return;
+  const config::Span place = doc.places.find(table)->second.key;
+  doc.diagnostics.error(
+      place,
+      fmt::format("[{}] has no meaning with serving.mode = \"{}\"", table, config::enum_name(doc.value.serving.mode)),
+      "set serving.mode = \"disaggregated\", or remove the table");
+}
+
+void need(InferenceDocument& doc, std::int64_t value, const char* key, const char* other) {
+  const char* mode = config::enum_name(doc.value.serving.mode);
+  const std::string path = std::string("serving.") + key;
+  const std::string wrong = std::string("serving.") + other;
+  if (doc.given(wrong)) {
+    doc.diagnostics.error(doc.span(wrong), fmt::format("{} has no meaning with serving.mode = \"{}\"", wrong, mode),
+                          fmt::format("give {} in its place", path));
+  } else if (value < 1) {
+    const config::Span place = doc.given(path)             ? doc.span(path)
+                               : doc.given("serving.mode") ? doc.span("serving.mode")
+                                                           : doc.span("serving.input");
+    doc.diagnostics.error(place, fmt::format("serving.mode = \"{}\" needs {} of at least 1", mode, path),
+                          fmt::format("add {} = 16 to [serving]", key));
+  }
+}
+
+void check_parallel(InferenceDocument& doc, const ParallelChoice& p, const std::string& table) {
+  const std::int64_t ranks = p.tensor * p.attention_data;
+  if (ranks % p.expert == 0) return;
+  doc.diagnostics.error(
+      doc.span(table + ".expert"),
+      fmt::format("{}.expert = {} does not divide tensor x attention_data = {}", table, p.expert, ranks),
+      "experts are spread over the ranks of one pipeline stage");
+}
+
+void check_inference(InferenceDocument& doc) {
+  const InferenceScenario& s = doc.value;
+  if (s.serving.mode == Mode::static_batch) {
+    need(doc, s.serving.batch, "batch", "concurrency");
+  } else {
+    need(doc, s.serving.concurrency, "concurrency", "batch");
+  }
+  if (s.serving.mode != Mode::disaggregated) {
+    refuse_table(doc, "disaggregated");
+    refuse_table(doc, "prefill");
+  }
+  check_parallel(doc, s.parallel, "parallel");
+  check_parallel(doc, s.prefill, "prefill");
+  for (const Mode mode : s.search.modes) {
+    if (mode != Mode::disaggregated) continue;
+    doc.diagnostics.error(doc.span("search.modes"), "search.modes: disaggregated serving is not searched",
+                          "search the prefill and the decode workers apart, with --set serving.output=1 for prefill");
+  }
+  if (s.memory.as_published && !s.memory.rate && !s.memory.capacity) {
+    doc.diagnostics.error(doc.span("memory.as_published"),
+                          "memory.as_published = true, but no figure of [memory] is given",
+                          "give memory.rate or memory.capacity");
+  }
+}
+
+template <class T>
+void lay_over(T& value, const std::optional<T>& given) {
+  if (given) value = *given;
+}
+
+Result<Engine> engine_with(const EngineChoice& choice) {
+  PR_ASSIGN(Engine engine, engine_of(choice.name));
+  lay_over(engine.prefill_budget, choice.prefill_budget);
+  lay_over(engine.chunked_prefill, choice.chunked_prefill);
+  lay_over(engine.separate_prefill, choice.separate_prefill);
+  lay_over(engine.largest_batch, choice.largest_batch);
+  lay_over(engine.step_overhead, choice.step_overhead);
+  lay_over(engine.kernel_gap, choice.kernel_gap);
+  lay_over(engine.request_overhead, choice.request_overhead);
+  lay_over(engine.memory_fraction, choice.memory_fraction);
+  lay_over(engine.workspace, choice.workspace);
+  lay_over(engine.block_tokens, choice.block_tokens);
+  return engine;
+}
+
+std::string why(const MemoryChoice& memory) {
+  const std::string source = memory.source.empty() ? "the scenario, without a source" : memory.source;
+  return memory.as_published ? fmt::format("{}; as published, not checked against any limit", source) : source;
+}
+
+// Lays [memory] over the GPU and says so.
+std::vector<std::string> use_memory(const MemoryChoice& memory, catalog::Gpu& gpu) {
+  std::vector<std::string> said;
+  const auto lay = [&](auto& figure, const auto& given, const char* what) {
+    if (!given) return;
+    const std::string own = figure.known() ? to_text(figure.value ? *figure.value : *figure.low) : "unknown";
+    said.push_back(fmt::format("{} of one GPU is {} in place of {} ({})", what, to_text(*given), own, why(memory)));
+    const std::string source = figure.source;
+    figure = {};
+    figure.value = *given;
+    figure.source = source;
+  };
+  lay(gpu.memory, memory.capacity, "memory");
+  // The rate goes to the kernels apart: their utilisation was measured at the GPU's own.
+  if (memory.rate) {
+    catalog::Gpu shown = gpu;
+    lay(shown.memory_rate, memory.rate, "memory bandwidth");
+  }
+  return said;
+}
+
+}  // namespace
+
+Result<InferenceDocument> load_inference(const std::string& file, std::span<const std::string> sets) {
+  return config::load_document<InferenceScenario>(file, sets, {}, check_inference);
+}
+
+Result<InferenceDocument> parse_inference(std::string_view text, std::string_view name,
+                                          std::span<const std::string> sets) {
+  return config::parse_document<InferenceScenario>(text, name, sets, {}, check_inference);
+}
+
+Parallel parallel_of(const ParallelChoice& choice, std::int64_t domain) {
+  Parallel parallel;
+  parallel.tensor = choice.tensor;
+  parallel.pipeline = choice.pipeline;
+  parallel.expert = choice.expert;
+  parallel.attention_data = choice.attention_data;
+  parallel.domain = domain;
+  return parallel;
+}
+
+Result<Setup> resolve(const InferenceScenario& scenario, const catalog::Catalog& catalog) {
+  PR_ASSIGN(const catalog::Model model, catalog.model(scenario.model.catalog));
+  PR_ASSIGN(catalog::Gpu gpu, catalog.gpu(scenario.gpu.catalog));
+  std::vector<std::string> overrides = use_memory(scenario.memory, gpu);
+  PR_ASSIGN(operators::KernelModel kernels, operators::KernelModel::make(gpu));
+  if (scenario.memory.rate) kernels = kernels.with_memory_rate(*scenario.memory.rate);
+  PR_ASSIGN(const Engine engine, engine_with(scenario.engine));
+  if (!scenario.gpu.domain && !gpu.domain.known()) {
+    return fail(
+        ErrorCode::invalid_input,
+        fmt::format("the catalog does not know the scale-up domain of {}\n  hint: add domain = 8 to [gpu]", gpu.name));
+  }
+  const ModelChoice& m = scenario.model;
+  Setup setup{.scenario = scenario,
+              .model = model,
+              .gpu = gpu,
+              .kernels = std::move(kernels),
+              .precision = {m.weights, m.experts.value_or(m.weights), m.kv, m.attention, m.head},
+              .engine = engine,
+              .request = {static_cast<double>(scenario.serving.input), static_cast<double>(scenario.serving.output)},
+              .domain = scenario.gpu.domain ? *scenario.gpu.domain
+                                            : static_cast<std::int64_t>(catalog::range_of(gpu.domain).base),
+              .power = std::nullopt,
+              .node = energy::node_of(gpu, {}),
+              .transfer_rate = 0,
+              .overrides = std::move(overrides)};
+  if (auto power = energy::power_of(gpu)) setup.power = *power;
+  const auto& rate = scenario.disaggregated.transfer_rate;
+  setup.transfer_rate = rate ? bytes_per_second(*rate) : setup.kernels.rates().network;
+  return setup;
+}
+
+Result<Plan> compile(const Setup& setup, const Parallel& parallel) {
+  return Plan::compile(setup.model, setup.kernels, setup.precision, parallel, setup.engine);
+}
+
+}  // namespace photonrail::inference

@@ -1,0 +1,32 @@
+// Exhaustive search over tensor, pipeline and expert parallelism, attention copies, batch and batching.
+//
+// Every combination of [search] that divides the model and fits the memory is evaluated; nothing is sampled. Kept are
+// the best by the objective, and the Pareto front of output tokens per second and GPU against time per output token:
+// configurations that no other beats in both. Ties go to the combination that is tried first, so equal inputs give
+// equal results. Plans are compiled once and evaluated for all batches.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "inference/metrics.h"
+
+namespace photonrail::inference {
+
+struct SearchResult {
+  std::optional<Outcome> best;
+  std::vector<Outcome> front;    // by rising time per output token
+  std::int64_t tried = 0;        // configurations evaluated
+  std::int64_t indivisible = 0;  // degrees that do not divide the model, or lack a kernel
+  std::int64_t too_large = 0;    // that do not fit the memory
+  std::int64_t too_slow = 0;     // beyond a limit
+};
+
+// Lists of the search as they are used, defaults filled in.
+SearchSpace filled(const Setup& setup);
+
+// Errors: invalid_input where there are more than a million combinations.
+Result<SearchResult> search(const Setup& setup, const SearchSpace& space);
+
+}  // namespace photonrail::inference
