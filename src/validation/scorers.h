@@ -9,5 +9,7 @@ Result<std::vector<Point>> score_serving(const Csv& table, const Scoring& scorin
 Result<std::vector<Point>> score_inflight(const Csv& table, const Scoring& scoring);      // serving_rows.cc
 Result<std::vector<Point>> score_static_batch(const Csv& table, const Scoring& scoring);  // static_rows.cc
 Result<std::vector<Point>> score_first_token(const Csv& table, const Scoring& scoring);   // static_rows.cc
+Result<std::vector<Point>> score_mlperf_inference(const Csv& table, const Scoring& scoring);  // offline_rows.cc
+Result<std::vector<Point>> score_azure_inference(const Csv& table, const Scoring& scoring);   // offline_rows.cc
 
 }  // namespace photonrail::validation

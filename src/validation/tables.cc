@@ -10,6 +10,8 @@ std::span<const TableKind> table_kinds() {
       {"trtllm_static_batch_throughput.csv", score_static_batch, "throughput of static batches"},
       {"trtllm_static_first_token_latency.csv", score_first_token, "TTFT at batch 1"},
       {"trtllm_inflight_throughput.csv", score_inflight, "offline throughput of in-flight batching"},
+      {"mlperf_inference_v4.1.csv", score_mlperf_inference, "offline throughput of Llama 2 70B"},
+      {"azure_llm_inference_128in_8out.csv", score_azure_inference, "short static batches"},
   };
   return kKinds;
 }
