@@ -24,8 +24,8 @@ struct Place {
 };
 inline Place place_on(const Axis& axis, double x) {
   const auto at = static_cast<std::size_t>(axis.below(x));
-  const double low = static_cast<double>(axis.log[at]);
-  const double high = static_cast<double>(axis.log[at + 1]);
+  const double low = axis.log[at];
+  const double high = axis.log[at + 1];
   return {at, std::clamp((std::log(x) - low) / (high - low), 0.0, 1.0)};
 }
 inline bool outside(const Axis& axis, double x) {
@@ -43,11 +43,14 @@ inline double at_shape(const std::vector<float>& residual, const GemmTable& tabl
   return interpolate(low, high, n.share);
 }
 
-// The largest m that was measured at all four shapes around (n, k).
+// The largest m that was measured at all the shapes that (n, k) is interpolated between.
 inline double last_m(const GemmTable& table, const Place& n, const Place& k) {
   const auto width = static_cast<std::size_t>(table.k.size);
-  const std::uint8_t* corner = &table.last_m[n.at * width + k.at];
-  const auto last = std::min(std::min(corner[0], corner[1]), std::min(corner[width], corner[width + 1]));
+  std::uint8_t last = Axis::kRoom;
+  for (std::size_t in = n.share < 1 ? 0 : 1; in <= (n.share > 0 ? 1 : 0); ++in) {
+    for (std::size_t ik = k.share < 1 ? 0 : 1; ik <= (k.share > 0 ? 1 : 0); ++ik)
+      last = std::min(last, table.last_m[(n.at + in) * width + k.at + ik]);
+  }
   return table.m.value[last];
 }
 

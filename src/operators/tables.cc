@@ -315,7 +315,7 @@ Result<Axis> make_axis(const std::vector<double>& values, std::string_view name)
     if (!(values[i] > 0) || (i > 0 && values[i] <= values[i - 1]))
       return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: positions must ascend from above 0", name));
     axis.value[i] = values[i];
-    axis.log[i] = static_cast<float>(std::log(values[i]));
+    axis.log[i] = std::log(values[i]);
   }
   return axis;
 }

@@ -20,7 +20,7 @@ namespace photonrail::operators {
 struct Axis {
   static constexpr int kRoom = 32;
   std::array<double, kRoom> value{};
-  std::array<float, kRoom> log{};
+  std::array<double, kRoom> log{};
   int size = 0;
 
   // The last position <= x, at least 0 and at most size - 2.
