@@ -1,0 +1,500 @@
+#include "analytic/training_evaluator.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace photonrail::analytic {
+namespace {
+
+using operators::Basis;
+using operators::Collective;
+using operators::Dtype;
+using operators::KernelTime;
+
+constexpr std::int64_t kCollectives = 5;
+constexpr std::int64_t kMostGpus = 1 << 17;
+
+// Reductions over a row (norms, softmax) reach this share of the rate of streaming kernels, and batched products that
+// write or read whole score matrices these: one GPT-3 layer measured on A100, operator by operator
+// (transformer_layer_breakdown_a100_llmcompass.csv: 805 MB of a LayerNorm in 0.682 ms, 805 MB of a GeLU in 0.524 ms,
+// 1.61 GB of scores written in 1.88 ms and read in 1.18 ms).
+constexpr double kRowShare = 0.77;
+constexpr double kScoresWritten = 0.56;
+constexpr double kScoresRead = 0.89;
+
+// From one kernel launch to the next of a framework that issues operators one by one from Python (PyTorch eager).
+constexpr double kHostSeconds = 6e-6;
+constexpr double kForwardKernels = 22;   // of one layer
+constexpr double kBackwardKernels = 36;
+
+double real(std::int64_t n) { return static_cast<double>(n); }
+
+// Bytes of operands as the memory-bound kernels write and read them.
+struct Format {
+  Dtype dtype = Dtype::bf16;
+  double operand = 2;  // written once where a product needs it
+  double copy = 0;     // of the transposed copy that the product for the weight's gradient needs
+  double wire = 2;     // gathered over the tensor group
+  double scan = 0;     // read once more for the scale
+};
+
+Format format_of(Precision precision) {
+  switch (precision) {
+    case Precision::bf16: return {};
+    case Precision::fp8: return {Dtype::fp8, 1, 1, 1, 2};
+    case Precision::mxfp8: return {Dtype::fp8, 1 + 1.0 / 32, 1 + 1.0 / 32, 1 + 1.0 / 32, 0};
+    case Precision::nvfp4: return {Dtype::nvfp4, 0.5625, 0.5625, 0.5625, 2};
+  }
+  return {};
+}
+
+// A product and what its backward pass needs, in seconds.
+struct Product {
+  double forward = 0;
+  double input = 0;   // gradient of the input
+  double weight = 0;  // gradient of the weight
+  double all() const { return forward + input + weight; }
+};
+
+// Seconds of a collective beside a product.
+double beside(double collective, double product, double pieces) {
+  return std::max(collective, product) + std::min(collective, product) / pieces - product;
+}
+
+}  // namespace
+
+// The pieces of one evaluation.
+struct TrainingEvaluator::Work {
+  const TrainingEvaluator& e;
+  const DecoderShape& s;
+  const TrainingConfig& c;
+  Format format;
+  double tokens = 0;  // of a micro-batch on one rank
+  double t = 1;
+  double p = 1;
+  Basis basis = Basis::measured;
+
+  double take(const KernelTime& time) {
+    basis = std::max(basis, time.basis);
+    return time.seconds;
+  }
+
+  double stream(double bytes, double kernels = 1) { return take(e.kernels_.pointwise_time(bytes, kernels)); }
+
+  Product product(double rows, double columns, double depth, Dtype dtype) {
+    Product out;
+    out.forward = take(e.kernels_.gemm_time(rows, columns, depth, dtype));
+    out.input = take(e.kernels_.gemm_time(rows, depth, columns, dtype));
+    out.weight = take(e.kernels_.gemm_time(columns, depth, rows, dtype)) +
+                 columns * depth * (2 * c.gradient_bytes - 2) / e.kernels_.rates().memory;
+    return out;
+  }
+
+  double collective(Collective kind, std::int64_t ranks, std::int64_t stride, double bytes) {
+    if (ranks == 1) return 0;
+    return take(e.curve(kind, ranks, stride).at(bytes));
+  }
+
+  // -- one layer --------------------------------------------------------------------------------------------------
+
+  struct Core {
+    double forward = 0;
+    double backward = 0;
+  };
+
+  Core attention_core() {
+    const double sequences = real(c.micro_batch);
+    const double length = real(c.sequence);
+    if (c.attention == Attention::fused) {
+      const auto& curve = e.degrees_[e.index(c.tensor)].attention;
+      const double forward = take(curve.at(sequences, length, 0)) / real(c.context);
+      return {forward, kBackwardAttention * forward};
+    }
+    return scores_core(sequences * length * real(s.heads) / t / real(c.context), length, real(s.head_size));
+  }
+
+  // Rows of scores, each `length` long.
+  Core scores_core(double rows, double length, double head) {
+    const double bytes = rows * length * 2;
+    const double written = std::max(take(e.kernels_.gemm_time(rows, length, head, Dtype::bf16)),
+                                    stream(bytes) / kScoresWritten);
+    const double read = std::max(take(e.kernels_.gemm_time(rows, head, length, Dtype::bf16)),
+                                 stream(bytes) / kScoresRead);
+    const double softmax = stream(2 * bytes) / kRowShare;
+    const double dropout = c.dropout ? stream(2.5 * bytes) : 0;
+    // Backward: gradients of values and queries and keys read scores, that of the probabilities writes them.
+    return {written + read + softmax + dropout, written + 3 * read + 1.5 * softmax + dropout};
+  }
+
+  // Casts `width` values a token to the operand format, where the kernel before does not do it on the way.
+  double cast(double rows, double width) {
+    if (c.precision == Precision::bf16) return 0;
+    return stream(rows * width * (2 + format.scan + format.operand + format.copy));
+  }
+
+  // Memory-bound kernels of a layer.
+  double forward_streams() {
+    const double h = real(s.hidden);
+    const double share = tokens / p;
+    const bool quantised = c.precision != Precision::bf16;
+    const double norm_write = quantised ? 2 + format.scan + format.operand : 2;
+    double seconds = stream(2 * share * h * (2 + norm_write), 2) / kRowShare;
+    seconds += stream(2 * share * h * (6 + (c.dropout ? 1 : 0)), 2);
+    if (quantised) seconds += stream(2 * tokens * h * (format.operand + format.copy), 2);  // transposed copies
+    if (gated()) seconds += stream(tokens * real(s.head_size) * real(s.heads + s.kv_heads) / t * 4);
+    seconds += cast(tokens, real(s.heads) * real(s.head_size) / t);
+    const double inner = tokens * inner_width();
+    const double write = quantised ? format.operand + format.copy + format.scan : 2;
+    seconds += stream(inner * (gated() ? 4 : 2) + inner * write);
+    return seconds;
+  }
+
+  double backward_streams() {
+    const double h = real(s.hidden);
+    const double share = tokens / p;
+    const bool quantised = c.precision != Precision::bf16;
+    double seconds = stream(2 * share * h * 8, 2) / kRowShare;
+    if (c.dropout) seconds += stream(2 * share * h * 5, 2);
+    if (gated()) seconds += stream(tokens * real(s.head_size) * real(s.heads + s.kv_heads) / t * 4);
+    // Gradients of the outputs of projection and down: cast, and copied after the gather.
+    if (quantised) {
+      seconds += stream(2 * share * h * (2 + format.scan + format.operand), 2);
+      seconds += stream(2 * tokens * h * (format.operand + format.copy), 2);
+    }
+    seconds += cast(tokens, real(s.head_size) * real(s.heads + 2 * s.kv_heads) / t);
+    const double inner = tokens * inner_width();
+    const double write = quantised ? format.operand + format.copy + format.scan : 2;
+    seconds += stream(inner * 2 + inner * (gated() ? 2 : 1) * (2 + write));
+    return seconds;
+  }
+
+  bool gated() const { return s.feed_forward_matrices == 3; }
+  bool experts() const { return s.experts > 0; }
+  double inner_width() const {
+    if (!experts()) return real(s.feed_forward) / t;
+    return real(s.experts_per_token + s.shared_experts) * real(s.expert_feed_forward) / (c.expert > 1 ? 1 : t);
+  }
+
+  struct Layer {
+    Pass forward;
+    Pass backward;
+    double core_forward = 0;
+  };
+
+  // Collectives of one block around its first and last product.
+  void tensor_block(Layer& layer, const Product& first, const Product& last) {
+    if (c.tensor == 1) return;
+    const double bytes = tokens * real(s.hidden);
+    if (!c.sequence_parallel) {
+      const double sum = collective(Collective::all_reduce, c.tensor, 1, 2 * bytes);
+      layer.forward.tensor += c.overlap_tensor ? beside(sum, last.forward, t) : sum;
+      layer.backward.tensor +=
+          c.overlap_tensor || c.overlap_backward_tensor ? std::max(0.0, sum - first.weight) : sum;
+      return;
+    }
+    const double gather = collective(Collective::all_gather, c.tensor, 1, format.wire * bytes);
+    const double scatter = collective(Collective::reduce_scatter, c.tensor, 1, 2 * bytes);
+    if (c.overlap_tensor) {
+      layer.forward.tensor += beside(gather, first.forward, t) + beside(scatter, last.forward, t);
+      // Backward: the gradient is gathered beside its product, the saved input behind the same, the sum behind the
+      // product for the weight.
+      layer.backward.tensor += beside(gather, last.input, t) + std::max(0.0, gather - first.input) +
+                               std::max(0.0, scatter - first.weight);
+      return;
+    }
+    layer.forward.tensor += gather + scatter;
+    layer.backward.tensor += gather;
+    layer.backward.tensor += c.overlap_backward_tensor
+                                 ? std::max(0.0, gather - first.input) + std::max(0.0, scatter - first.weight)
+                                 : gather + scatter;
+  }
+
+  Layer layer() {
+    const double h = real(s.hidden);
+    const double d = real(s.head_size);
+    const double kv = real(std::max(s.kv_heads, c.tensor));
+    Layer out;
+    const Product qkv = product(tokens, (real(s.heads) + 2 * kv) * d / t, h, format.dtype);
+    const Product projection = product(tokens, h, real(s.heads) * d / t, format.dtype);
+    const Core core = attention_core();
+    tensor_block(out, qkv, projection);
+    double forward = qkv.forward + projection.forward + core.forward;
+    double backward = qkv.input + qkv.weight + projection.input + projection.weight + core.backward;
+    if (experts()) {
+      expert_block(out, forward, backward);
+    } else {
+      const double columns = real(s.feed_forward_matrices - 1) * real(s.feed_forward) / t;
+      const Product up = product(tokens, columns, h, format.dtype);
+      const Product down = product(tokens, h, real(s.feed_forward) / t, format.dtype);
+      tensor_block(out, up, down);
+      forward += up.forward + down.forward;
+      backward += up.input + up.weight + down.input + down.weight;
+    }
+    forward += forward_streams();
+    backward += backward_streams();
+    if (c.recompute == Recompute::selective) backward += core.forward;
+    out.forward.compute += std::max(forward, kForwardKernels * kHostSeconds);
+    out.backward.compute += std::max(backward, kBackwardKernels * kHostSeconds);
+    exchange_context(out, core);
+    gather_parameters(out);
+    if (c.recompute == Recompute::full) {
+      Pass again = out.forward;
+      again.gather = 0;  // the backward pass has gathered them
+      out.backward += again;
+    }
+    return out;
+  }
+
+  // A mixture: rows of all experts of this rank side by side, evenly spread. Two all-to-alls each way.
+  void expert_block(Layer& out, double& forward, double& backward) {
+    const double h = real(s.hidden);
+    const double split = c.expert > 1 ? 1 : t;
+    const double width = real(s.expert_feed_forward) / split;
+    const double local = real(s.experts) / real(c.expert);
+    const double rows = tokens / p * real(s.experts_per_token) * (c.expert > 1 ? 1 : p);
+    const double each = std::max(1.0, rows / local);
+    const double columns = real(s.feed_forward_matrices - 1) * width;
+    const Product up = product(each, columns, h, format.dtype);
+    const Product down = product(each, h, width, format.dtype);
+    forward += local * (up.forward + down.forward);
+    backward += local * (up.input + up.weight + down.input + down.weight);
+    if (s.shared_experts > 0) {
+      const double shared = real(s.shared_experts) * real(s.expert_feed_forward) / t;
+      const Product a = product(tokens, real(s.feed_forward_matrices - 1) * shared, h, format.dtype);
+      const Product b = product(tokens, h, shared, format.dtype);
+      forward += a.forward + b.forward;
+      backward += a.input + a.weight + b.input + b.weight;
+    }
+    // Permutation of tokens to experts and back.
+    forward += 2 * stream(rows * h * 4);
+    backward += 2 * stream(rows * h * 4);
+    if (c.expert == 1) return;
+    const double dispatch = collective(Collective::all_to_all, c.expert, 1, rows * h * 2);
+    out.forward.experts += 2 * dispatch;
+    out.backward.experts += 2 * dispatch;
+  }
+
+  // Ring attention: keys and values of the other ranks arrive behind the attention of those that are there.
+  void exchange_context(Layer& out, const Core& core) {
+    if (c.context == 1) return;
+    const double bytes = tokens * 2 * real(std::max(s.kv_heads, c.tensor)) * real(s.head_size) / t * 2;
+    const double all = collective(Collective::all_gather, c.context, c.tensor, bytes * real(c.context));
+    const double n = real(c.context);
+    out.forward.context += std::max(0.0, all - core.forward * (n - 1) / n);
+    out.backward.context += std::max(0.0, 2 * all - core.backward * (n - 1) / n);
+  }
+
+  std::int64_t replicas() const { return c.data * c.context; }
+
+  double layer_weights() const {
+    const double moe = real(expert_layers(s)) / real(s.layers);
+    const double dense = attention_weights(s) + (1 - moe) * dense_weights(s) + moe * shared_weights(s);
+    return (dense + moe * expert_weights(s) / real(c.expert)) / t;
+  }
+
+  double reduce(double weights) {
+    const Collective kind = c.sharding == Sharding::none ? Collective::all_reduce : Collective::reduce_scatter;
+    return collective(kind, replicas(), c.tensor, weights * c.reduce_bytes);
+  }
+  double gather(double weights) {
+    return collective(Collective::all_gather, replicas(), c.tensor, weights * c.gather_bytes);
+  }
+
+  // Full sharding: parameters of the next layer arrive, and gradients of the last one leave, behind a layer's passes.
+  void gather_parameters(Layer& out) {
+    if (c.sharding != Sharding::full) return;
+    const double in = gather(layer_weights());
+    const double sum = reduce(layer_weights());
+    out.forward.gather += std::max(0.0, in - out.forward.total());
+    out.backward.gather += std::max(0.0, in + sum - out.backward.total());
+  }
+
+  // -- the step -----------------------------------------------------------------------------------------------------
+
+  double optimizer(double parameters) {
+    const double shards = c.sharding == Sharding::none ? 1 : real(replicas());
+    // Clearing and scanning the gradient (norm, overflow) where it is held, then Adam: gradient, master weight and two
+    // moments read, those written, the working weight written.
+    const double held = c.sharding == Sharding::full ? shards : 1;
+    return stream(parameters / held * c.gradient_bytes + parameters / shards * (c.gradient_bytes * 2 + 12 + 12 + 2), 4);
+  }
+
+  struct Ends {
+    Pass embedding_forward, embedding_backward, head_forward, head_backward;
+  };
+
+  Ends ends() {
+    const double h = real(s.hidden);
+    const double columns = real((s.vocabulary + c.tensor - 1) / c.tensor);
+    Ends out;
+    out.embedding_forward.compute = stream(tokens * h * 4);
+    out.embedding_backward.compute = stream(tokens * h * (2 + 2 * c.gradient_bytes));
+    const Product head = product(tokens, columns, h, Dtype::bf16);
+    // Loss: logits in bf16 are read for the maximum, the exponentials and the gradient, in 4 bytes.
+    out.head_forward.compute = head.forward + stream(tokens / p * h * 4) / kRowShare + stream(tokens * columns * 12, 3);
+    out.head_backward.compute = head.input + head.weight + stream(tokens / p * h * 8) / kRowShare +
+                                stream(tokens * columns * 6);
+    if (c.tensor == 1) return out;
+    const double bytes = 2 * tokens * h;
+    const Collective in = c.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce;
+    out.embedding_forward.tensor = collective(in, c.tensor, 1, bytes);
+    out.head_backward.tensor = collective(in, c.tensor, 1, bytes);
+    if (c.sequence_parallel) {
+      const double whole = collective(Collective::all_gather, c.tensor, 1, bytes);
+      out.embedding_backward.tensor = whole;
+      out.head_forward.tensor = whole;
+      out.head_backward.tensor += whole;
+    }
+    out.head_forward.tensor += 3 * collective(Collective::all_reduce, c.tensor, 1, tokens * 4);
+    return out;
+  }
+
+  // Layers of the stages; where they do not divide but embedding and head count as one layer each, those two stages
+  // have one layer less (Megatron's account_for_embedding_in_pipeline_split).
+  struct Split {
+    std::int64_t first = 0, middle = 0, last = 0;
+  };
+  Split split() const {
+    const std::int64_t chunks = c.pipeline * c.interleave;
+    if (c.pipeline > 1 && s.layers % chunks != 0 && (s.layers + 2) % chunks == 0) {
+      const std::int64_t each = (s.layers + 2) / c.pipeline;
+      return {each - 1, each, each - 1};
+    }
+    const std::int64_t each = (s.layers + c.pipeline - 1) / c.pipeline;
+    return {each, each, s.layers - each * (c.pipeline - 1) > 0 ? s.layers - each * (c.pipeline - 1) : each};
+  }
+
+  Stage stage(const Layer& layer, std::int64_t layers, const Ends& ends, bool first, bool last) {
+    Stage out;
+    const double n = real(layers);
+    out.forward = n * layer.forward;
+    out.backward = n * layer.backward;
+    double table = 0;
+    if (first) {
+      out.forward += ends.embedding_forward;
+      out.backward += ends.embedding_backward;
+      table += table_weights(s) / t;
+    }
+    if (last) {
+      out.forward += ends.head_forward;
+      out.backward += ends.head_backward;
+      if (!s.tied_embeddings || !first) table += table_weights(s) / t;
+    }
+    const double weights = layer_weights();
+    out.optimizer = optimizer(n * weights + table);
+    if (replicas() == 1) return out;
+    data_tails(out, layer, layers, weights, table);
+    return out;
+  }
+
+  void data_tails(Stage& out, const Layer& layer, std::int64_t layers, double weights, double table) {
+    const double each = reduce(weights);
+    const double ends = table > 0 ? reduce(table) : 0;
+    if (c.sharding == Sharding::full) {
+      out.reduce_tail = each + ends;
+      return;
+    }
+    out.reduce_tail = c.overlap_gradients ? exposed(layers, each, layer.backward.total(), 0) + ends
+                                          : real(layers) * each + ends;
+    if (c.sharding == Sharding::none) return;
+    const double one = gather(weights);
+    const double one_end = table > 0 ? gather(table) : 0;
+    out.gather_tail = c.overlap_parameters ? exposed(layers, one, layer.forward.total(), 0) + one_end
+                                           : real(layers) * one + one_end;
+  }
+
+  StepPieces pieces() {
+    const Layer one = layer();
+    const Ends both = ends();
+    const Split parts = split();
+    StepPieces out;
+    out.stages = c.pipeline;
+    out.microbatches = microbatches_of(c);
+    out.chunks = c.interleave;
+    out.round_trips = !c.gpipe;
+    out.first = stage(one, parts.first, both, true, c.pipeline == 1);
+    if (c.pipeline == 1) return out;
+    out.last = stage(one, parts.last, both, false, true);
+    if (c.pipeline > 2) out.middle = stage(one, parts.middle, both, false, false);
+    out.longer = c.pipeline - 2;
+    const double message = collective(Collective::send, c.pipeline, replicas() * c.tensor,
+                                      2 * tokens * real(s.hidden) / p);
+    out.hop_forward = message;
+    out.hop_backward = message;
+    if (c.interleave == 1 || c.overlap_messages) return out;
+    const Pass wait{0, 0, 0, 0, 0, real(c.interleave) * message};
+    for (Stage* s_ : {&out.first, &out.middle, &out.last}) {
+      s_->forward += wait;
+      s_->backward += wait;
+    }
+    return out;
+  }
+};
+
+TrainingEvaluator::TrainingEvaluator(const DecoderShape& shape, const operators::KernelModel& kernels,
+                                     const System& system)
+    : shape_(shape), kernels_(kernels), system_(system) {
+  index_.resize(static_cast<std::size_t>(system.gpus) + 1);
+  for (std::int64_t n = 1; n <= system.gpus; ++n) {
+    if (system.gpus % n != 0) continue;
+    index_[static_cast<std::size_t>(n)] = static_cast<std::uint8_t>(divisors_.size());
+    divisors_.push_back(n);
+  }
+  for (const std::int64_t n : divisors_) {
+    Degree degree;
+    if (shape.heads % n == 0) {
+      degree.attention = kernels.prefill_attention({shape.heads / n, std::max<std::int64_t>(1, shape.kv_heads / n),
+                                                    shape.head_size, 0, Dtype::bf16, Dtype::bf16});
+    }
+    degrees_.push_back(degree);
+  }
+  for (std::int64_t kind = 0; kind < kCollectives; ++kind) {
+    for (const std::int64_t ranks : divisors_) {
+      for (const std::int64_t inside : divisors_) {
+        curves_.push_back(kernels.collective(static_cast<Collective>(kind), {ranks, std::min(inside, ranks)},
+                                             operators::CollectiveLibrary::nccl));
+      }
+    }
+  }
+}
+
+Result<TrainingEvaluator> TrainingEvaluator::make(const DecoderShape& shape, const operators::KernelModel& kernels,
+                                                  const System& system) {
+  if (system.gpus < 1 || system.gpus > kMostGpus || system.domain < 1) {
+    return fail(ErrorCode::invalid_input, "the number of GPUs is out of range (1 to 131,072), or the domain is empty");
+  }
+  TrainingConfig one;
+  one.sequence = 1;
+  one.global_batch = 1;
+  PR_TRY(check(shape, one));
+  return TrainingEvaluator(shape, kernels, system);
+}
+
+// `stride`: ranks between neighbours of the group. Ranks that share a domain: as many as fit, a divisor of all.
+const operators::CollectiveCurve& TrainingEvaluator::curve(Collective kind, std::int64_t ranks,
+                                                           std::int64_t stride) const {
+  std::int64_t inside = std::clamp<std::int64_t>(system_.domain / stride, 1, ranks);
+  while (ranks % inside != 0) --inside;
+  const std::size_t n = divisors_.size();
+  return curves_[(static_cast<std::size_t>(kind) * n + index(ranks)) * n + index(inside)];
+}
+
+StepEstimate TrainingEvaluator::evaluate(const TrainingConfig& config) const {
+  PR_CHECK(gpus_of(config) == system_.gpus, "a configuration for all GPUs of the system");
+  Work work{*this, shape_, config, format_of(config.precision), 0, 1, 1, Basis::measured};
+  work.tokens = real(config.micro_batch) * real(config.sequence) / real(config.context);
+  work.t = real(config.tensor);
+  work.p = config.sequence_parallel ? work.t : 1;
+  StepEstimate out;
+  out.time = compose(work.pieces());
+  out.memory = memory_use(shape_, config);
+  out.fits = out.memory.total() <= kernels_.rates().memory_bytes;
+  out.model_flops = model_flops(shape_, config);
+  const double peak = kernels_.rates().peak[static_cast<std::size_t>(work.format.dtype)];
+  out.mfu = out.model_flops / (out.time.seconds * peak * real(system_.gpus));
+  out.basis = work.basis;
+  return out;
+}
+
+}  // namespace photonrail::analytic
