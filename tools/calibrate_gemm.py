@@ -90,30 +90,32 @@ def rows_of(path):
 
 
 def gpus_text(data):
-    """Peaks, the best measured share of the bf16 peak, and what memory-bound kernels reach."""
-    best = {}
+    """Peaks, the best measured shares of the bf16 and fp8 peaks, and what memory-bound kernels reach."""
+    best = collections.defaultdict(dict)
     for row in rows_of(data / "mamf_max_achievable_matmul.csv"):
         name = row["accelerator"].split()
-        if name[0] == "NVIDIA" and name[-1] == "SXM":
-            best.setdefault(name[1].lower(), float(row["efficiency"].rstrip("%")) / 100)
-    best["h200"] = best["h100"]  # the same chip; its own row is fp8
+        gpu = name[1].lower() if name[0] == "NVIDIA" and name[-1] == "SXM" else ""
+        if gpu in PEAKS:
+            dtype = "bf16" if float(row["theory_tflops"]) == PEAKS[gpu][0] else "fp8"
+            best[gpu][dtype] = float(row["efficiency"].rstrip("%")) / 100
+    best["h200"]["bf16"] = best["h100"]["bf16"]  # the same chip
+    best["a100"]["fp8"] = 0
     copy = {row["gpu"].lower(): float(row["value"]) for row in rows_of(data / "azure_memory_p2p_attention.csv")
             if row["test"] == "HBM Copy"}
     share = {gpu: copy[gpu] / PEAKS[gpu][3] for gpu in copy}
-    adds = [float(row["add_ms"]) * 1e3 for row in rows_of(data / "vidur_llama2_70b_layer_ops_ms.csv")
-            if int(row["num_tokens"]) <= 64]
-    launch = statistics.median(adds)
+    # Measured inside a graph, so with the gap before the next kernel, which times of single kernels leave out.
+    launch = {gpu: statistics.median(load(data, gpu)["bf16"][m, 32, 32] for m in M if m <= 16) for gpu in GPUS}
     text = """\
-# Peak rates (of catalog/gpus.toml) that the residuals refer to, in TFLOP/s and TB/s; the best share of the bf16 peak
-# that any product reached (github.com/stas00/ml-engineering@744d01e18b); the share of the memory rate that a copy
-# reaches (github.com/Azure/AI-benchmarking-guide@8fd0c6e1bd; B200 and GB200, not measured there, as H200); the time of
-# the shortest memory-bound kernel (sums of up to 64 tokens on A100 and H100, github.com/microsoft/vidur@7d47513363, MIT).
-# Written by tools/calibrate, which says how.
-gpu,bf16,fp8,fp4,memory,achievable,streaming,launch_us
+# Peak rates (of catalog/gpus.toml) that the residuals refer to, in TFLOP/s and TB/s; the best shares of the bf16 and fp8
+# peaks that any product reached (github.com/stas00/ml-engineering@744d01e18b, facts only; H200 in bf16 as H100); the
+# share of the memory rate that a copy reaches (github.com/Azure/AI-benchmarking-guide@8fd0c6e1bd, MIT; B200 and GB200,
+# not measured there, as H200); the least time of a kernel inside a graph, in microseconds (products of 32 x 32 in the
+# tables; A100, without such a table, as H100). Written by tools/calibrate, which says how.
+gpu,bf16,fp8,fp4,memory,best_bf16,best_fp8,streaming,launch_us
 """
     for gpu, peaks in PEAKS.items():
-        text += f"{gpu}," + ",".join(f"{x:g}" for x in peaks)
-        text += f",{best[gpu]:.3f},{share.get(gpu, share['h200']):.3f},{launch:.2g}\n"
+        text += f"{gpu}," + ",".join(f"{x:g}" for x in peaks) + f",{best[gpu]['bf16']:.3f},{best[gpu]['fp8']:.3f}"
+        text += f",{share.get(gpu, share['h200']):.3f},{launch.get(gpu, launch['h100']):.2f}\n"
     return text
 
 

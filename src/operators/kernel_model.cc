@@ -64,7 +64,7 @@ std::array<double, kDtypes> peaks_of(const catalog::Gpu& gpu) {
 // Shares of the peak that the best product reaches, this GPU over the one that lends its tables; 1 where unknown.
 double peak_share(const catalog::Gpu& gpu, const MeasuredGpu& lender) {
   if (!gpu.achievable_bf16.known() || !gpu.bf16.known()) return 1;
-  return catalog::range_of(gpu.achievable_bf16).base / catalog::range_of(gpu.bf16).base / lender.achievable;
+  return catalog::range_of(gpu.achievable_bf16).base / catalog::range_of(gpu.bf16).base / lender.best_bf16;
 }
 
 }  // namespace

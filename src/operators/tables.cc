@@ -118,14 +118,15 @@ struct Quantisation {
   double at(double elements) const { return curve ? curve->at(elements) : base + elements * per_element; }
 };
 
-// Times of the product alone. A short product can drown in the noise of a long quantisation, so never below roofline.
-Times without(const Quantisation& quantisation, const Times& times, const Axis& m, const GemmScale& scale) {
+// Times of the product alone. A short product can drown in the noise of a long quantisation: it is never below `least`,
+// the roofline with the best rate that anybody measured.
+Times without(const Quantisation& quantisation, const Times& times, const Axis& m, const GemmScale& least) {
   Times out = times;
   for (auto& [shape, row] : out) {
     for (std::size_t im = 0; im < row.size(); ++im) {
-      const double roofline = scale.roofline(m.value[im], shape.first, shape.second);
-      if (row[im] != kNone)
-        row[im] = std::max({row[im] - quantisation.at(m.value[im] * shape.second), roofline, kShortest});
+      if (row[im] == kNone) continue;
+      const double product = row[im] - quantisation.at(m.value[im] * shape.second);
+      row[im] = std::max({product, least.roofline(m.value[im], shape.first, shape.second), kShortest});
     }
   }
   return out;
@@ -214,7 +215,7 @@ Result<Quantisation> quantisation_of(Dtype dtype, const std::array<Times, kDtype
   Quantisation out;
   if (dtype == Dtype::fp8) {
     PR_ASSIGN(out.curve, parse_quantise(gpu.gpu));
-  } else if (dtype != Dtype::bf16) {
+  } else {
     const Times& own = times[static_cast<std::size_t>(dtype)];
     const Times& bf16 = times[static_cast<std::size_t>(Dtype::bf16)];
     const auto& [shape, row] = *own.begin();
@@ -235,10 +236,12 @@ Status parse_gemm(GpuTables& gpu) {
     if (times[i].empty()) continue;
     const auto dtype = static_cast<Dtype>(i);
     const double peak = dtype == Dtype::bf16 ? gpu.measured.bf16 : dtype == Dtype::nvfp4 ? gpu.measured.fp4 : gpu.measured.fp8;
+    const double best = dtype == Dtype::bf16 ? gpu.measured.best_bf16 : gpu.measured.best_fp8;
     const GemmScale scale = gemm_scale(peak, gpu.measured.memory, bytes_of(dtype), bytes_of(dtype));
+    const GemmScale least = gemm_scale(peak * best, gpu.measured.memory, bytes_of(dtype), bytes_of(dtype));
     PR_ASSIGN(GemmTable table, gemm_table(times[i], m, name));
-    PR_ASSIGN(const Quantisation quantisation, quantisation_of(dtype, times, gpu));
-    const Times product = without(quantisation, times[i], m, scale);
+    PR_ASSIGN(const Quantisation quantisation, quantisation_of(dtype, times, gpu));  // unused in bf16
+    const Times product = dtype == Dtype::bf16 ? times[i] : without(quantisation, times[i], m, least);
     GemmTable::Form& prepared = table.forms[0];
     prepared = form_of(product, m, scale);
     if (dtype == Dtype::nvfp4)
@@ -281,10 +284,10 @@ Result<std::vector<GpuTables>> parse_gpus() {
   std::vector<GpuTables> gpus;
   for (const auto& row : csv.rows) {
     PR_ASSIGN(const std::vector<double> v, numbers_of(row, 1, kName));
-    if (v.size() != 7) return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: 8 columns are needed", kName));
+    if (v.size() != 8) return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: 9 columns are needed", kName));
     GpuTables gpu;
     gpu.gpu = row[0];
-    gpu.measured = {v[0] * 1e12, v[1] * 1e12, v[2] * 1e12, v[3] * 1e12, v[4], v[5], v[6] * 1e-6};
+    gpu.measured = {v[0] * 1e12, v[1] * 1e12, v[2] * 1e12, v[3] * 1e12, v[4], v[5], v[6], v[7] * 1e-6};
     gpus.push_back(std::move(gpu));
   }
   return gpus;

@@ -55,9 +55,10 @@ struct MeasuredGpu {
   double fp8 = 0;
   double fp4 = 0;
   double memory = 0;      // bytes/s
-  double achievable = 0;  // best share of the bf16 peak that any product reached
+  double best_bf16 = 0;   // best share of the bf16 peak that any product reached
+  double best_fp8 = 0;
   double streaming = 0;   // share of the memory rate that streaming kernels reach
-  double launch = 0;      // seconds: the shortest memory-bound kernel
+  double launch = 0;      // seconds: least time of a kernel inside a graph, with the gap to the next
 };
 
 // Tables of one GPU, named as in the file names: "h100".
