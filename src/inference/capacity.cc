@@ -8,11 +8,13 @@
 
 namespace photonrail::inference {
 
-// Cache pages are whole. `batch` is spread over attention copies; every micro-batch of a pipeline keeps its cache on
-// every stage.
+// Cache pages are whole; windowed layers keep no more than the window. `batch` is spread over attention copies; every
+// micro-batch of a pipeline keeps its cache on every stage.
 double Plan::cache_bytes(double batch, double context) const {
   const auto page = static_cast<double>(engine_.block_tokens);
-  return per_copy(batch) * std::ceil(context / page) * page * cache_per_token_;
+  const auto paged = [page](double tokens) { return std::ceil(tokens / page) * page; };
+  const double windowed = window_cache_ * paged(std::min(context, window_));
+  return per_copy(batch) * (paged(context) * (cache_per_token_ - window_cache_) + windowed + state_per_sequence_);
 }
 
 // The largest pass: a full budget of tokens, or the decodes where they are more; logits for each sequence in it.
@@ -33,6 +35,11 @@ MemoryUse Plan::memory(double batch, double context) const {
   const double free = use.capacity - use.weights - use.activations - use.workspace;
   use.reserve = engine_.fraction_of_total ? kept * use.capacity : kept * std::max(free, 0.0);
   return use;
+}
+
+double Plan::cache_tokens(double batch) const {
+  const MemoryUse use = memory(batch, 0);
+  return std::max(-use.shortfall(), 0.0) / std::max(cache_per_token_, 1.0) * copies_;
 }
 
 // Bisection over whole batches: memory grows with the batch.

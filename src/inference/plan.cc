@@ -138,20 +138,61 @@ void Plan::add_traffic(const Rows& rows, StepTime& step) const {
   }
 }
 
+namespace {
+
+struct Attended {
+  double layers = 0;
+  double context = 0;
+};
+
+}  // namespace
+
 void Plan::add_decode_attention(double sequences, double context, double times, StepTime& step) const {
   if (sequences <= 0) return;
-  accumulate(times * layers_, decode_attention_.at(sequences, context), step.attention, step.basis);
-  step.flops_of[static_cast<std::size_t>(precision_.attention)] +=
-      times * layers_ * decode_attention_.flops(sequences, context);
-  step.memory_bytes += times * layers_ * decode_attention_.bytes(sequences, context);
+  const double chosen = index_tokens_ > 0 ? std::min(context, index_tokens_) : context;
+  for (const Attended part : {Attended{layers_, chosen}, Attended{window_layers_, std::min(context, window_)}}) {
+    if (part.layers <= 0) continue;
+    const double n = times * part.layers;
+    accumulate(n, decode_attention_.at(sequences, part.context), step.attention, step.basis);
+    step.flops_of[static_cast<std::size_t>(precision_.attention)] +=
+        n * decode_attention_.flops(sequences, part.context);
+    step.memory_bytes += n * decode_attention_.bytes(sequences, part.context);
+  }
+  if (index_tokens_ > 0) add_index(sequences, context, times, step);
 }
 
+// Beyond the tokens that are chosen, latent attention is sparse in prefill too: each token then reads its own choice,
+// as a decode does. Windowed layers: pieces of w tokens that see half a window before them attend as many as each token
+// seeing w does.
 void Plan::add_prefill_attention(double sequences, double tokens, double past, StepTime& step) const {
   if (sequences * tokens <= 0) return;
-  accumulate(layers_, prefill_attention_.at(sequences, tokens, past), step.attention, step.basis);
-  step.flops_of[static_cast<std::size_t>(precision_.attention)] +=
-      layers_ * prefill_attention_.flops(sequences, tokens, past);
-  step.memory_bytes += sequences * (tokens + past) * cache_per_token_ * stages_;
+  const double full = past + tokens;
+  if (index_tokens_ > 0 && full > index_tokens_) {
+    add_decode_attention(sequences * tokens, past + tokens / 2, 1, step);
+    return;
+  }
+  const auto add = [&](double layers, double n, double each, double before) {
+    if (layers <= 0) return;
+    accumulate(layers, prefill_attention_.at(n, each, before), step.attention, step.basis);
+    step.flops_of[static_cast<std::size_t>(precision_.attention)] += layers * prefill_attention_.flops(n, each, before);
+  };
+  add(layers_, sequences, tokens, past);
+  if (full > window_) {
+    const double piece = std::min(window_, tokens);
+    add(window_layers_, sequences * tokens / piece, piece, window_ - piece / 2);
+  } else {
+    add(window_layers_, sequences, tokens, past);
+  }
+  step.memory_bytes += sequences * full * cache_per_token_ * stages_;
+}
+
+// Scores of `queries` tokens against `context` keys: one byte an element, two operations for each head.
+void Plan::add_index(double queries, double context, double times, StepTime& step) const {
+  const double bytes = queries * context * index_size_;
+  const KernelTime read = kernels_.pointwise_time(bytes, 2);
+  accumulate(times * index_layers_, {read.seconds, Basis::assumed}, step.attention, step.basis);
+  step.flops_of[static_cast<std::size_t>(Dtype::fp8)] += times * index_layers_ * 2 * bytes * index_heads_;
+  step.memory_bytes += times * index_layers_ * bytes;
 }
 
 StepTime Plan::without_attention(const Rows& rows) const {

@@ -27,6 +27,10 @@
 // 1 - (1 - k/E)^T. All ranks wait for the busiest, whose load is the mean plus z deviations, z the expected largest of e
 // normal deviates (Blom, 1958).
 //
+// Windowed layers attend the last w tokens, linear layers carry a state of fixed size in 32 bits, and index heads score
+// all cached tokens with 8-bit keys, of which latent attention then reads the best; what these two cost beyond their
+// products is memory traffic by rule (Basis::assumed).
+//
 // Units: seconds, bytes, operations; batch and context may be fractional (means). Immutable; any thread.
 #pragma once
 
@@ -133,6 +137,7 @@ class Plan {
 
   MemoryUse memory(double batch, double context) const;
   double largest_batch(double context) const;  // that fits, whole; 0 where the weights alone do not
+  double cache_tokens(double batch) const;  // of all sequences together, that fit beside a batch's activations
   // "needs 94.2 GB of 80.0 GB on each GPU: ..."; what takes it, by how much it is too much, and what would fit.
   std::string shortfall_text(const MemoryUse& use, double context) const;
 
@@ -206,6 +211,7 @@ class Plan {
   void add_traffic(const Rows& rows, StepTime& step) const;
   void add_decode_attention(double sequences, double context, double times, StepTime& step) const;
   void add_prefill_attention(double sequences, double tokens, double past, StepTime& step) const;
+  void add_index(double queries, double context, double times, StepTime& step) const;
   StepTime without_attention(const Rows& rows) const;
   void close(StepTime& step) const;  // total and bound
   double per_copy(double sequences) const;
@@ -225,13 +231,21 @@ class Plan {
   operators::DecodeAttentionCurve decode_attention_;
   operators::PrefillAttentionCurve prefill_attention_;
   Experts experts_;
-  double layers_ = 0;         // that count in a pass
+  double layers_ = 0;         // with full attention, that count in a pass
+  double window_layers_ = 0;  // with windowed attention
+  double window_ = 0;         // tokens
+  double index_layers_ = 0;   // of the full ones, those that attend `index_tokens_` chosen tokens
+  double index_tokens_ = 0;
+  double index_heads_ = 0;
+  double index_size_ = 0;
   double latent_heads_ = 0;   // of one rank
   double kernel_count_ = 0;   // of a pass, for gaps
   double copies_ = 1;
   double stages_ = 1;
   double step_overhead_ = 0;
-  double cache_per_token_ = 0;
+  double cache_per_token_ = 0;   // windowed layers included
+  double window_cache_ = 0;      // of these bytes, what windowed layers take
+  double state_per_sequence_ = 0;  // of linear layers
   double weights_ = 0;
   double activation_per_token_ = 0;
   double activation_per_logit_ = 0;

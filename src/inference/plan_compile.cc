@@ -52,6 +52,7 @@ class PlanCompiler {
     PR_TRY(check());
     set_sizes();
     add_attention();
+    add_linear_attention();
     add_feed_forward();
     add_ends();
     add_memory();
@@ -85,8 +86,13 @@ class PlanCompiler {
     } else {
       PR_TRY(divides(model_.kv_heads, parallel_.tensor, "heads of keys and values", "tensor ranks"));
     }
-    if (parallel_.pipeline > model_.layers) return refuse(fmt::format("{} layers are too few for {} pipeline stages", model_.layers, parallel_.pipeline));
+    if (parallel_.pipeline > model_.layers) {
+      return refuse(fmt::format("{} layers are too few for {} pipeline stages", model_.layers, parallel_.pipeline));
+    }
     if (has_dense()) PR_TRY(divides(model_.feed_forward, parallel_.tensor, "feed-forward columns", "tensor ranks"));
+    if (model_.linear_layers > 0) {
+      PR_TRY(divides(model_.linear_key_heads, parallel_.tensor, "key heads of linear layers", "tensor ranks"));
+    }
     PR_TRY(check_experts());
     for (const Dtype dtype : {precision_.weights, precision_.experts, precision_.head, precision_.attention}) {
       PR_TRY(check_format(dtype));
@@ -276,6 +282,35 @@ class PlanCompiler {
     plan_.attention_flops_ =
         2 * count(full_layers()) * count(model_.heads) * count(head_size() + rope + value_size());
     cache_per_layer_ = count(rank + rope) * bytes_of(precision_.kv);
+    add_index();
+  }
+
+  // Index heads see every token on every rank: they are not cut.
+  void add_index() {
+    if (model_.index_heads == 0) return;
+    add_product(model_.index_heads * model_.index_head_size, model_.query_rank, precision_.weights, attention_layers_);
+    add_product(model_.index_head_size + model_.index_heads, model_.hidden, precision_.weights, attention_layers_);
+    plan_.index_layers_ = attention_layers_;
+    plan_.index_tokens_ = count(model_.index_tokens);
+    plan_.index_heads_ = count(model_.index_heads);
+    plan_.index_size_ = count(model_.index_head_size);
+    cache_per_layer_ += plan_.index_size_;
+  }
+
+  // Gated delta rule: a short convolution and the update of the state; in prefill, kernels over chunks that read and
+  // write queries, keys, values and gates about twice.
+  void add_linear_attention() {
+    if (linear_layers_ <= 0) return;
+    const std::int64_t keys = model_.linear_key_heads * model_.linear_head_size / parallel_.tensor;
+    const std::int64_t values = model_.linear_value_heads * model_.linear_head_size / parallel_.tensor;
+    const std::int64_t gates = 2 * model_.linear_value_heads / parallel_.tensor;
+    add_product(2 * keys + 2 * values + gates, model_.hidden, precision_.weights, linear_layers_);
+    add_product(model_.hidden, values, precision_.weights, linear_layers_);
+    const double state = count(values) * count(model_.linear_head_size) * 4;
+    const double row = count(2 * keys + 2 * values) * kActivationBytes;
+    add_traffic(2 * state, 2, linear_layers_, Plan::kDecodes);
+    add_traffic(4 * row, 5, linear_layers_, Plan::kPrompted);
+    plan_.state_per_sequence_ = state * linear_layers_ / count(parallel_.pipeline);
   }
 
   void add_feed_forward() {
@@ -364,7 +399,9 @@ class PlanCompiler {
       const bool inside = parallel_.gpus() <= parallel_.domain;
       add_transfer(Collective::send, {2, inside ? 2 : 1}, hidden_bytes(), count(parallel_.pipeline - 1));
     }
-    plan_.layers_ = attention_layers_;
+    plan_.window_layers_ = count(model_.window_layers) * uneven_;
+    plan_.window_ = count(model_.window);
+    plan_.layers_ = attention_layers_ - plan_.window_layers_;
   }
 
   // ---- memory --------------------------------------------------------------------------------------------------------
@@ -379,6 +416,8 @@ class PlanCompiler {
     const double query = count(heads()) * count(head_size() + model_.rope_head_size);
     const double queries = model_.query_rank > 0 ? count(model_.query_rank) * (hidden + query) : hidden * query;
     return queries + hidden * count(model_.kv_rank + model_.rope_head_size) +
+           count(model_.query_rank * model_.index_heads * model_.index_head_size) +
+           hidden * count(model_.index_heads + model_.index_head_size) +
            count(model_.kv_rank) * count(heads()) * count(head_size() + value_size()) +
            count(heads()) * count(value_size()) * hidden;
   }
@@ -391,7 +430,11 @@ class PlanCompiler {
     const double weight = bytes_of(precision_.weights);
     const double norms = 2 * hidden * kActivationBytes;
     const double expert = matrices * hidden * count(model_.expert_feed_forward);
+    const double linear = hidden * (count(2 * model_.linear_key_heads + 3 * model_.linear_value_heads) *
+                                        count(model_.linear_head_size) +
+                                    count(2 * model_.linear_value_heads));
     double bytes = layers_ * norms + attention_layers_ * attention_elements() * weight;
+    bytes += linear_layers_ * linear / t * weight;
     bytes += dense_layers_ * matrices * hidden * count(model_.feed_forward) / t * weight;
     bytes += expert_layers_ * (count(model_.shared_experts) * expert / t * weight +
                                hidden * count(model_.experts) * bytes_of(precision_.head) +
@@ -400,6 +443,7 @@ class PlanCompiler {
     const double ends = parallel_.pipeline > 1 || model_.tied_embeddings ? 1 : 2;
     plan_.weights_ = bytes / stages + ends * count(model_.vocabulary) * hidden / t * bytes_of(precision_.head);
     plan_.cache_per_token_ = cache_per_layer_ * attention_layers_ / stages;
+    plan_.window_cache_ = cache_per_layer_ * plan_.window_layers_ / stages;
     set_activations();
   }
 
@@ -409,7 +453,8 @@ class PlanCompiler {
     const double t = count(parallel_.tensor);
     const double hidden = count(model_.hidden);
     const double matrices = count(model_.feed_forward_matrices);
-    double widest = count(heads() * (head_size() + model_.rope_head_size) + 2 * kv_heads() * head_size()) + count(heads() * value_size());
+    double widest = count(heads() * (head_size() + model_.rope_head_size + value_size()) +
+                          2 * kv_heads() * head_size());
     if (has_dense()) widest = std::max(widest, matrices * count(model_.feed_forward) / t);
     if (model_.experts > 0) {
       const double rows = count(model_.experts_per_token) / count(parallel_.expert) * plan_.copies_;
