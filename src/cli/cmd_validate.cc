@@ -68,7 +68,7 @@ std::string summary_text(const validation::Validation& result, const std::vector
     if (!table.rows.empty()) out += report::render_table(table, style) + "\n";
   }
   std::size_t refused = 0;
-  for (const Point& point : result.points) refused += point.row.refused ? 1 : 0;
+  for (const Point& point : result.points) refused += point.row.refused ? 1U : 0U;
   out += fmt::format("{} points, {} of them refused (each says why with --format csv or json)\n", result.points.size(),
                      refused);
   for (const std::string& file : result.passed_over) out += fmt::format("passed over: {} (no scorer)\n", file);
