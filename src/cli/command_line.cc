@@ -70,6 +70,7 @@ class Commands {
     add_simulate();
     add_windows();
     add_cost();
+    add_check();
     add_reproduce();
     add_validate();
     add_explain();
@@ -169,6 +170,24 @@ class Commands {
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
         ->option_text("N");
     add_format(c, cost_.format);
+  }
+
+  void add_check() {
+    CLI::App& c = command("check",
+                          "Is what a scenario models physically possible? Every modelled rate against the smallest cut "
+                          "that it crosses, bytes in flight and memory; of pools, inference and training scenarios",
+                          "Examples:\n"
+                          "  photonrail check examples/pool-paper-table-5.toml\n"
+                          "  photonrail check examples/pool-appliance.toml --set accelerator.count=8\n"
+                          "  photonrail check my-inference.toml --pool examples/pool-appliance.toml\n"
+                          "What is broken is named with its figures and the status is 4; as_published = true lets it "
+                          "pass, and every result says so.",
+                          check_);
+    add_source(c, check_.source, "SCENARIO", "Scenario file (TOML)", true);
+    c.add_option("--pool", check_.pool, "Inference scenarios: file that declares the pool (default: the paper's)")
+        ->option_text("FILE");
+    add_format(c, check_.format);
+    c.add_option("--out", check_.out, "Directory for the report in every format")->option_text("DIR");
   }
 
   void add_reproduce() {
@@ -302,6 +321,7 @@ class Commands {
   ReproduceOptions reproduce_;
   ValidateOptions validate_;
   InferOptions infer_;
+  CheckOptions check_;
   VersionOptions version_;
 };
 

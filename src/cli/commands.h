@@ -17,6 +17,7 @@ Status run(const ExplainOptions& options);
 Status run(const ReproduceOptions& options);
 Status run(const ValidateOptions& options);
 Status run(const InferOptions& options);
+Status run(const CheckOptions& options);
 Status run(const VersionOptions& options);
 
 }  // namespace photonrail::cli

@@ -103,10 +103,17 @@ struct InferOptions {
   std::string out;  // directory; "": none
 };
 
+struct CheckOptions {
+  ScenarioSource source;
+  std::string pool;  // file that declares the pool of an inference scenario; "": that of the paper
+  Format format = Format::text;
+  std::string out;
+};
+
 struct VersionOptions {};
 
 using Command =
     std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
-                 ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, VersionOptions>;
+                 ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, CheckOptions, VersionOptions>;
 
 }  // namespace photonrail::cli
