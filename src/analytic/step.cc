@@ -11,8 +11,13 @@ struct Prefix {
   double backward = 0;
 };
 
-double occupied(const Stage& s, double microbatches) {
-  return microbatches * (s.forward.total() + s.backward.total() - s.forward_overlap - s.backward_overlap);
+// What `microbatches` passes each way take of stage i from the arrival of the first.
+double occupied(const StepPieces& p, std::int64_t i, double microbatches) {
+  const Stage& s = p.stage(i);
+  double each = s.forward.total() + s.backward.total() - s.forward_overlap - s.backward_overlap;
+  if (!p.late_receives) return microbatches * each;
+  if (i < p.stages - 1) each += p.hop_backward;
+  return microbatches * each + (i > 0 ? (microbatches - 1) * p.hop_forward : 0);
 }
 
 // One round trip of a micro-batch from stage 0 to the last stage and back.
@@ -54,7 +59,7 @@ StepTime compose(const StepPieces& p) {
   // stage down. The last pass hides nothing behind a next one.
   const Stage& end_stage = p.stage(last);
   const auto through_last = [&](double microbatches) {
-    return before_last.forward + occupied(end_stage, microbatches) + end_stage.backward_overlap;
+    return before_last.forward + occupied(p, last, microbatches) + end_stage.backward_overlap;
   };
   double out = through_last(m);
   const std::int64_t trips = p.round_trips && p.chunks == 1 ? (p.microbatches - 1) / p.stages : 0;
@@ -69,7 +74,7 @@ StepTime compose(const StepPieces& p) {
     if (i < last) {
       upstream -= chunk * s.forward.total() + p.hop_forward;
       out = std::max(out + chunk * s.backward.total() + p.hop_backward,
-                     upstream + occupied(s, m) + s.backward_overlap);
+                     upstream + occupied(p, i, m) + s.backward_overlap);
     }
     const double after = s.reduce_tail + s.optimizer + s.gather_tail;
     const double end = std::max(out - s.backward_overlap + after, s.group_work);

@@ -7,6 +7,7 @@
 // longest of them is its time wherever nothing else waits:
 //   through stage k to the end of stage i <= k:
 //     sum_{j<k} (F_j / V + c)  +  m (f_k + b_k)  +  sum_{i<=j<k} (B_j / V + c)                       (heavy stage)
+//     where receives are posted late, f_k and b_k include the message that they wait for
 //   1F1B, stage 0 holds P activations, so its forward pass k + P waits for its backward pass k:
 //     q (sum_j F_j + B_j + 2 (P-1) c), q = floor((m-1) / P), then the chain through the last stage with the remaining
 //     m - q P micro-batches                                                                          (round trip)
@@ -65,6 +66,7 @@ struct StepPieces {
   std::int64_t microbatches = 1;
   std::int64_t chunks = 1;       // V
   bool round_trips = false;      // 1F1B: an activation is held until its backward pass
+  bool late_receives = false;    // a message starts only when the pass before is done, and so holds up the next one
   double hop_forward = 0;        // c, exposed
   double hop_backward = 0;
   Stage first;   // also of a pipeline of one
