@@ -64,7 +64,7 @@ Result<Answer> inference_answer(const CheckOptions& options, const catalog::Cata
   PR_ASSIGN(const auto doc, inference::load_inference(options.source.file, options.source.sets));
   PR_ASSIGN(pool::PoolDocument pool, pool::load_pool(options.pool));
   const inference::InferenceScenario& s = doc.value;
-  PR_ASSIGN(const inference::Setup setup, inference::resolve(s, catalog));
+  PR_ASSIGN(const inference::Deployment setup, inference::resolve(s, catalog));
   pool.value.name = s.name;
   pool.value.as_published = s.memory.as_published;
   pool.value.system.accelerator.gpu = s.gpu.catalog;

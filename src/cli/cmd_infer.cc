@@ -23,7 +23,7 @@ Status write_all(const report::Report& report, const std::string& directory) {
                                          {"scenario.toml", report.scenario_text}});
 }
 
-Result<report::Report> searched(const inference::InferenceDocument& doc, const inference::Setup& setup,
+Result<report::Report> searched(const inference::InferenceDocument& doc, const inference::Deployment& setup,
                                 const catalog::Catalog& catalog) {
   const inference::SearchSpace space = inference::filled(setup);
   PR_ASSIGN(const inference::SearchResult result, inference::search(setup, space));
@@ -40,7 +40,7 @@ Result<report::Report> searched(const inference::InferenceDocument& doc, const i
 
 Result<report::Report> answer(const InferOptions& options, const inference::InferenceDocument& doc) {
   PR_ASSIGN(const catalog::Catalog catalog, read_catalog(options.source.catalog_directory));
-  PR_ASSIGN(const inference::Setup setup, inference::resolve(doc.value, catalog));
+  PR_ASSIGN(const inference::Deployment setup, inference::resolve(doc.value, catalog));
   if (options.search) return searched(doc, setup, catalog);
   PR_ASSIGN(const inference::Outcome outcome, inference::evaluate(setup, inference::candidate_of(setup)));
   return inference::infer_report(doc, setup, outcome, catalog, PHOTONRAIL_VERSION);

@@ -31,17 +31,17 @@ struct Draw {
   double plug_watts = 0;  // of all
 };
 
-Draw draw_of(const Setup& setup, const energy::Activity& activity, double gpus) {
+Draw draw_of(const Deployment& setup, const energy::Activity& activity, double gpus) {
   const double gpu = energy::joules(*setup.power, activity) / activity.seconds;
   return {gpu, gpus * (gpu + energy::overhead_watts_per_gpu(setup.node, gpu))};
 }
 
-double requests_per_second(const Setup& setup, const Outcome& o) {
+double requests_per_second(const Deployment& setup, const Outcome& o) {
   return o.times.tokens_per_second / setup.request.output;
 }
 
 // Decoding of one request on a GPU of its worker, in one second of that GPU, and so for prefill.
-energy::Activity decode_second(const Setup& setup, const Outcome& o, double workers, double batch) {
+energy::Activity decode_second(const Deployment& setup, const Outcome& o, double workers, double batch) {
   energy::Activity activity;
   activity.seconds = 1;
   const double requests = requests_per_second(setup, o) / workers;
@@ -49,14 +49,14 @@ energy::Activity decode_second(const Setup& setup, const Outcome& o, double work
   return activity;
 }
 
-energy::Activity prefill_second(const Setup& setup, const Outcome& o, double workers) {
+energy::Activity prefill_second(const Deployment& setup, const Outcome& o, double workers) {
   energy::Activity activity;
   activity.seconds = 1;
   add_work(activity, o.prefill, requests_per_second(setup, o) / workers / o.prompts_per_pass);
   return activity;
 }
 
-void account_energy(const Setup& setup, Outcome& o) {
+void account_energy(const Deployment& setup, Outcome& o) {
   if (!setup.power || o.times.tokens_per_second <= 0) return;
   const Candidate& c = o.candidate;
   if (c.mode == Mode::disaggregated) {
@@ -76,7 +76,7 @@ void account_energy(const Setup& setup, Outcome& o) {
   o.joules_per_token = o.plug_watts / o.times.tokens_per_second;
 }
 
-void account_cost(const Setup& setup, Outcome& o) {
+void account_cost(const Deployment& setup, Outcome& o) {
   const CostChoice& cost = setup.scenario.cost;
   if (!cost.gpu_price || o.times.tokens_per_second <= 0) return;
   o.dollars = cost.gpu_price->amount * o.gpus;
@@ -85,13 +85,13 @@ void account_cost(const Setup& setup, Outcome& o) {
   o.dollars_per_token = o.dollars / (lifetime * o.times.tokens_per_second) + energy;
 }
 
-double per_box(const Setup& setup, double throughput, double gpus) {
+double per_box(const Deployment& setup, double throughput, double gpus) {
   const double box = static_cast<double>(setup.domain);
   const double instances = gpus > box ? box / gpus : std::floor(box / gpus);
   return throughput * instances;
 }
 
-RequestTimes times_of(const Setup& setup, const Plans& plans, const Candidate& c) {
+RequestTimes times_of(const Deployment& setup, const Plans& plans, const Candidate& c) {
   if (c.mode == Mode::static_batch) return static_batch(plans.decode, c.batch, setup.request);
   if (c.mode == Mode::continuous) return continuous(plans.decode, c.batch, setup.request);
   const Disaggregation workers{c.prefill_workers, c.decode_workers, c.decode_batch, setup.transfer_rate};
@@ -110,7 +110,7 @@ std::string place_text(const Candidate& c) {
 }
 
 // The least tensor degree, in powers of two above the present one, whose GPUs hold the batch.
-std::string larger_degree(const Setup& setup, const Candidate& c, double context) {
+std::string larger_degree(const Deployment& setup, const Candidate& c, double context) {
   Candidate wider = c;
   for (wider.parallel.tensor *= 2; wider.parallel.gpus() <= 64; wider.parallel.tensor *= 2) {
     const Result<Plan> plan = compile(setup, wider.parallel);
@@ -123,7 +123,7 @@ std::string larger_degree(const Setup& setup, const Candidate& c, double context
   return "no tensor degree up to 64 GPUs holds that many";
 }
 
-Status does_not_fit(const Setup& setup, const Candidate& c, const Plan& plan, double batch, double context,
+Status does_not_fit(const Deployment& setup, const Candidate& c, const Plan& plan, double batch, double context,
                     const char* who) {
   const double largest = plan.largest_batch(context);
   const std::string fits = largest >= 1 ? fmt::format("at most {:.0f} fit", largest) : std::string("not even one fits");
@@ -139,7 +139,7 @@ Status does_not_fit(const Setup& setup, const Candidate& c, const Plan& plan, do
 
 double longest_context(const RequestShape& request) { return request.input + request.output; }
 
-Candidate candidate_of(const Setup& setup) {
+Candidate candidate_of(const Deployment& setup) {
   const InferenceScenario& s = setup.scenario;
   Candidate c;
   c.mode = s.serving.mode;
@@ -156,7 +156,7 @@ Candidate candidate_of(const Setup& setup) {
   return c;
 }
 
-Result<Plans> compile(const Setup& setup, const Candidate& candidate) {
+Result<Plans> compile(const Deployment& setup, const Candidate& candidate) {
   PR_ASSIGN(Plan decode, compile(setup, candidate.parallel));
   Plans plans{std::move(decode), std::nullopt};
   if (candidate.mode == Mode::disaggregated) {
@@ -166,7 +166,7 @@ Result<Plans> compile(const Setup& setup, const Candidate& candidate) {
   return plans;
 }
 
-Status check_memory(const Setup& setup, const Plans& plans, const Candidate& c) {
+Status check_memory(const Deployment& setup, const Plans& plans, const Candidate& c) {
   const double context = longest_context(setup.request);
   const double batch = batch_of_worker(c);
   if (!plans.decode.memory(batch, context).fits()) {
@@ -180,7 +180,7 @@ Status check_memory(const Setup& setup, const Plans& plans, const Candidate& c) 
   return {};
 }
 
-Outcome evaluate(const Setup& setup, const Plans& plans, const Candidate& c) {
+Outcome evaluate(const Deployment& setup, const Plans& plans, const Candidate& c) {
   const Plan& prefill = plans.prefill ? *plans.prefill : plans.decode;
   const double batch = batch_of_worker(c);
   const double middle = setup.request.input + setup.request.output / 2;
@@ -201,7 +201,7 @@ Outcome evaluate(const Setup& setup, const Plans& plans, const Candidate& c) {
   return o;
 }
 
-Result<Outcome> evaluate(const Setup& setup, const Candidate& candidate) {
+Result<Outcome> evaluate(const Deployment& setup, const Candidate& candidate) {
   PR_ASSIGN(const Plans plans, compile(setup, candidate));
   PR_TRY(check_memory(setup, plans, candidate));
   return evaluate(setup, plans, candidate);
@@ -210,7 +210,7 @@ Result<Outcome> evaluate(const Setup& setup, const Candidate& candidate) {
 Result<std::vector<sensitivity::Metric>> evaluate_infer(const std::string& file, const std::vector<std::string>& sets,
                                                         const catalog::Catalog& catalog) {
   PR_ASSIGN(const InferenceDocument doc, load_inference(file, sets));
-  PR_ASSIGN(const Setup setup, resolve(doc.value, catalog));
+  PR_ASSIGN(const Deployment setup, resolve(doc.value, catalog));
   PR_ASSIGN(const Outcome o, evaluate(setup, candidate_of(setup)));
   std::vector<sensitivity::Metric> metrics = {{"ttft", o.times.ttft, "s"},
                                               {"tpot", o.times.tpot, "s"},

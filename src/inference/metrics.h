@@ -46,23 +46,23 @@ struct Outcome {
 };
 
 // The candidate that the scenario itself describes.
-Candidate candidate_of(const Setup& setup);
+Candidate candidate_of(const Deployment& setup);
 
 // A plan and, for disaggregated serving, that of the prefill workers.
 struct Plans {
   Plan decode;
   std::optional<Plan> prefill;
 };
-Result<Plans> compile(const Setup& setup, const Candidate& candidate);
+Result<Plans> compile(const Deployment& setup, const Candidate& candidate);
 
 // Error: infeasible where the candidate does not fit, with the shortfall and what would fit.
-Status check_memory(const Setup& setup, const Plans& plans, const Candidate& candidate);
+Status check_memory(const Deployment& setup, const Plans& plans, const Candidate& candidate);
 
 // Of a candidate that fits.
-Outcome evaluate(const Setup& setup, const Plans& plans, const Candidate& candidate);
+Outcome evaluate(const Deployment& setup, const Plans& plans, const Candidate& candidate);
 
 // compile, check_memory and evaluate.
-Result<Outcome> evaluate(const Setup& setup, const Candidate& candidate);
+Result<Outcome> evaluate(const Deployment& setup, const Candidate& candidate);
 
 // What the requests hold at most: the cached tokens of a request at its end.
 double longest_context(const RequestShape& request);

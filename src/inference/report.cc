@@ -48,13 +48,13 @@ std::string candidate_id(const Candidate& c) {
   return fmt::format("{}_{}_b{:.0f}", id, config::enum_name(c.mode), c.batch);
 }
 
-Dtype mfu_format(const Setup& setup) {
+Dtype mfu_format(const Deployment& setup) {
   return setup.model.experts > 0 ? setup.precision.experts : setup.precision.weights;
 }
 
 std::string share(double part, double whole) { return whole > 0 ? human(part / whole, "ratio") : "-"; }
 
-report::Table key_table(const Setup& setup, const Outcome& o) {
+report::Table key_table(const Deployment& setup, const Outcome& o) {
   report::Table table{"Result", {{"", false}, {"", true}, {"", false}}, {}, {}};
   const auto row = [&](const char* label, double value, const char* unit, std::string note) {
     table.rows.push_back({label, human(value, unit), std::move(note)});
@@ -130,20 +130,21 @@ report::Table list_table(std::string title, const std::vector<std::string>& line
   return table;
 }
 
-report::Table source_table(const Setup& setup, const catalog::Catalog& catalog) {
+report::Table source_table(const Deployment& setup, const catalog::Catalog& catalog) {
   std::vector<std::string> lines = {fmt::format("kernels: {}", setup.kernels.provenance()),
                                     fmt::format("{}: {}", setup.gpu.name, catalog.source_text(setup.gpu.source)),
                                     fmt::format("{}: {}", setup.model.name, catalog.source_text(setup.model.source))};
   return list_table("Sources", lines);
 }
 
-std::vector<std::string> result_assumptions(const Setup& setup, const Candidate& c) {
+std::vector<std::string> result_assumptions(const Deployment& setup, const Candidate& c) {
   std::vector<std::string> all = assumptions_of(setup, c);
   for (const std::string& line : setup.overrides) all.push_back("OVERRIDE: " + line);
   return all;
 }
 
-void add_case(report::Report& report, const std::vector<ReportMetric>& metrics, const Setup& setup, const Outcome& o) {
+void add_case(report::Report& report, const std::vector<ReportMetric>& metrics, const Deployment& setup,
+              const Outcome& o) {
   report::Case c;
   c.id = candidate_id(o.candidate);
   c.name = c.id;
@@ -160,7 +161,7 @@ void add_case(report::Report& report, const std::vector<ReportMetric>& metrics, 
   report.cases.push_back(std::move(c));
 }
 
-report::Report begin(const InferenceDocument& doc, const Setup& setup, std::string_view version,
+report::Report begin(const InferenceDocument& doc, const Deployment& setup, std::string_view version,
                      const std::vector<ReportMetric>& metrics, const std::vector<std::string>& assumptions) {
   report::Report report;
   report.command = "infer";
@@ -245,7 +246,7 @@ bool same(const Outcome& a, const Outcome& b) { return candidate_id(a.candidate)
 
 }  // namespace
 
-std::vector<std::string> assumptions_of(const Setup& setup, const Candidate& c) {
+std::vector<std::string> assumptions_of(const Deployment& setup, const Candidate& c) {
   std::vector<std::string> all = {
       "all requests have the same lengths; every GPU runs at the same speed; nothing fails",
       "no speculative decoding, no prefix cache, no adapters, no beam search",
@@ -271,7 +272,7 @@ std::vector<std::string> assumptions_of(const Setup& setup, const Candidate& c) 
   return all;
 }
 
-report::Report infer_report(const InferenceDocument& doc, const Setup& setup, const Outcome& outcome,
+report::Report infer_report(const InferenceDocument& doc, const Deployment& setup, const Outcome& outcome,
                             const catalog::Catalog& catalog, std::string_view version) {
   const std::vector<ReportMetric> metrics = report_metrics();
   const std::vector<std::string> assumptions = result_assumptions(setup, outcome.candidate);
@@ -285,7 +286,7 @@ report::Report infer_report(const InferenceDocument& doc, const Setup& setup, co
   return report;
 }
 
-report::Report search_report(const InferenceDocument& doc, const Setup& setup, const SearchSpace& space,
+report::Report search_report(const InferenceDocument& doc, const Deployment& setup, const SearchSpace& space,
                              const SearchResult& result, const catalog::Catalog& catalog, std::string_view version) {
   const std::vector<ReportMetric> metrics = report_metrics();
   const Candidate shown = result.best ? result.best->candidate : candidate_of(setup);

@@ -16,7 +16,7 @@ void add(std::vector<ReportMetric>& all, const char* id, const char* label, cons
          const char* source, Take take) {
   ReportMetric m;
   m.metric = {id, label, unit, "", rule, {}, source};
-  m.take = [take](const Setup& s, const Outcome& o) -> Value { return take(s, o); };
+  m.take = [take](const Deployment& s, const Outcome& o) -> Value { return take(s, o); };
   all.push_back(std::move(m));
 }
 

@@ -12,7 +12,7 @@ namespace photonrail::inference {
 
 struct ReportMetric {
   report::Metric metric;
-  std::function<std::optional<double>(const Setup&, const Outcome&)> take;  // empty: derived by its formula
+  std::function<std::optional<double>(const Deployment&, const Outcome&)> take;  // empty: derived by its formula
 };
 
 std::vector<ReportMetric> report_metrics();

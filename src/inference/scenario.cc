@@ -136,7 +136,7 @@ Parallel parallel_of(const ParallelChoice& choice, std::int64_t domain) {
   return parallel;
 }
 
-Result<Setup> resolve(const InferenceScenario& scenario, const catalog::Catalog& catalog) {
+Result<Deployment> resolve(const InferenceScenario& scenario, const catalog::Catalog& catalog) {
   PR_ASSIGN(const catalog::Model model, catalog.model(scenario.model.catalog));
   PR_ASSIGN(catalog::Gpu gpu, catalog.gpu(scenario.gpu.catalog));
   std::vector<std::string> overrides = use_memory(scenario.memory, gpu);
@@ -149,26 +149,27 @@ Result<Setup> resolve(const InferenceScenario& scenario, const catalog::Catalog&
         fmt::format("the catalog does not know the scale-up domain of {}\n  hint: add domain = 8 to [gpu]", gpu.name));
   }
   const ModelChoice& m = scenario.model;
-  Setup setup{.scenario = scenario,
-              .model = model,
-              .gpu = gpu,
-              .kernels = std::move(kernels),
-              .precision = {m.weights, m.experts.value_or(m.weights), m.kv, m.attention, m.head},
-              .engine = engine,
-              .request = {static_cast<double>(scenario.serving.input), static_cast<double>(scenario.serving.output)},
-              .domain = scenario.gpu.domain ? *scenario.gpu.domain
-                                            : static_cast<std::int64_t>(catalog::range_of(gpu.domain).base),
-              .power = std::nullopt,
-              .node = energy::node_of(gpu, {}),
-              .transfer_rate = 0,
-              .overrides = std::move(overrides)};
+  Deployment setup{
+      .scenario = scenario,
+      .model = model,
+      .gpu = gpu,
+      .kernels = std::move(kernels),
+      .precision = {m.weights, m.experts.value_or(m.weights), m.kv, m.attention, m.head},
+      .engine = engine,
+      .request = {static_cast<double>(scenario.serving.input), static_cast<double>(scenario.serving.output)},
+      .domain =
+          scenario.gpu.domain ? *scenario.gpu.domain : static_cast<std::int64_t>(catalog::range_of(gpu.domain).base),
+      .power = std::nullopt,
+      .node = energy::node_of(gpu, {}),
+      .transfer_rate = 0,
+      .overrides = std::move(overrides)};
   if (auto power = energy::power_of(gpu)) setup.power = *power;
   const auto& rate = scenario.disaggregated.transfer_rate;
   setup.transfer_rate = rate ? bytes_per_second(*rate) : setup.kernels.rates().network;
   return setup;
 }
 
-Result<Plan> compile(const Setup& setup, const Parallel& parallel) {
+Result<Plan> compile(const Deployment& setup, const Parallel& parallel) {
   return Plan::compile(setup.model, setup.kernels, setup.precision, parallel, setup.engine);
 }
 

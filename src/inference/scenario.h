@@ -150,7 +150,7 @@ Result<InferenceDocument> parse_inference(std::string_view text, std::string_vie
                                           std::span<const std::string> sets = {});
 
 // A scenario with its names looked up. What a Plan is compiled from, and what results are accounted with.
-struct Setup {
+struct Deployment {
   InferenceScenario scenario;
   catalog::Model model;
   catalog::Gpu gpu;  // with [memory] laid over it
@@ -166,9 +166,9 @@ struct Setup {
 };
 
 // Errors: invalid_input where a name is unknown or the GPU lacks a figure.
-Result<Setup> resolve(const InferenceScenario& scenario, const catalog::Catalog& catalog);
+Result<Deployment> resolve(const InferenceScenario& scenario, const catalog::Catalog& catalog);
 
 Parallel parallel_of(const ParallelChoice& choice, std::int64_t domain);
-Result<Plan> compile(const Setup& setup, const Parallel& parallel);
+Result<Plan> compile(const Deployment& setup, const Parallel& parallel);
 
 }  // namespace photonrail::inference

@@ -48,7 +48,7 @@ std::vector<Outcome> pareto(std::vector<Outcome> all) {
 }
 
 // Every Parallel of the space, in order; expert degrees of 0 stand for all ranks of a stage.
-std::vector<Parallel> degrees_of(const Setup& setup, const SearchSpace& space) {
+std::vector<Parallel> degrees_of(const Deployment& setup, const SearchSpace& space) {
   std::vector<Parallel> all;
   for (const std::int64_t tensor : space.tensor) {
     for (const std::int64_t pipeline : space.pipeline) {
@@ -69,7 +69,7 @@ std::vector<Parallel> degrees_of(const Setup& setup, const SearchSpace& space) {
 
 class Searcher {
  public:
-  Searcher(const Setup& setup, const SearchSpace& space) : setup_(setup), space_(space) {}
+  Searcher(const Deployment& setup, const SearchSpace& space) : setup_(setup), space_(space) {}
 
   void add(const Parallel& parallel) {
     Result<Plan> plan = compile(setup_, parallel);
@@ -121,7 +121,7 @@ class Searcher {
     kept_.push_back(outcome);
   }
 
-  const Setup& setup_;
+  const Deployment& setup_;
   const SearchSpace& space_;
   SearchResult result_;
   std::vector<Outcome> kept_;
@@ -129,7 +129,7 @@ class Searcher {
 
 }  // namespace
 
-SearchSpace filled(const Setup& setup) {
+SearchSpace filled(const Deployment& setup) {
   SearchSpace space = setup.scenario.search;
   const bool sparse = setup.model.experts > 0;
   if (space.gpus == 0) space.gpus = std::min(setup.domain, kGpusByDefault);
@@ -144,7 +144,7 @@ SearchSpace filled(const Setup& setup) {
   return space;
 }
 
-Result<SearchResult> search(const Setup& setup, const SearchSpace& space) {
+Result<SearchResult> search(const Deployment& setup, const SearchSpace& space) {
   const std::vector<Parallel> degrees = degrees_of(setup, space);
   const auto combinations = static_cast<std::int64_t>(degrees.size() * (space.batches.size() + 1) * space.modes.size());
   if (combinations > kCombinationsMax) {

@@ -24,9 +24,9 @@ struct SearchResult {
 };
 
 // Lists of the search as they are used, defaults filled in.
-SearchSpace filled(const Setup& setup);
+SearchSpace filled(const Deployment& setup);
 
 // Errors: invalid_input where there are more than a million combinations.
-Result<SearchResult> search(const Setup& setup, const SearchSpace& space);
+Result<SearchResult> search(const Deployment& setup, const SearchSpace& space);
 
 }  // namespace photonrail::inference

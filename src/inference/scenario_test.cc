@@ -1,0 +1,201 @@
+// The scenario file, configurations evaluated, search and report.
+#include "inference/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "inference/metrics.h"
+#include "inference/report.h"
+#include "inference/search.h"
+#include "report/render.h"
+
+namespace photonrail::inference {
+namespace {
+
+constexpr const char* kText = R"(name = "test"
+[model]
+catalog = "llama-3.1-70b"
+weights = "fp8"
+kv = "fp8"
+[gpu]
+catalog = "H100"
+[parallel]
+tensor = 4
+[serving]
+batch = 16
+input = 1024
+output = 256
+)";
+
+catalog::Catalog catalog_of() { return *catalog::Catalog::builtin(); }
+
+Deployment setup_of(const std::vector<std::string>& sets = {}) {
+  const auto doc = parse_inference(kText, "test.toml", sets);
+  EXPECT_TRUE(doc.has_value()) << doc.error().message;
+  auto setup = resolve(doc->value, catalog_of());
+  EXPECT_TRUE(setup.has_value()) << setup.error().message;
+  return *setup;
+}
+
+std::string refusal(const std::vector<std::string>& sets, const std::string& more = "") {
+  const auto doc = parse_inference(kText + more, "test.toml", sets);
+  return doc ? "accepted" : doc.error().message;
+}
+
+void expect_holds(const std::string& text, const char* fragment) {
+  EXPECT_NE(text.find(fragment), std::string::npos) << text;
+}
+
+// What is wrong is said with its place; nothing that a mode does not use is silently ignored.
+TEST(InferenceScenario, RefusesWithPosition) {
+  expect_holds(refusal({}, "[disaggregated]\nprefill_workers = 2\n"), "test.toml:14:2");
+  expect_holds(refusal({}, "[engine]\nnames = \"vllm\"\n"), "unknown key \"names\"");
+  expect_holds(refusal({"serving.mode=continuous"}), "serving.batch has no meaning");
+  expect_holds(refusal({"serving.mode=continuous"}), "test.toml:11:9");
+  expect_holds(refusal({"parallel.expert=3"}), "does not divide");
+  expect_holds(refusal({"memory.as_published=true"}), "no figure of [memory]");
+  expect_holds(refusal({"memory.rate=26.8"}), "unit");
+  expect_holds(refusal({"search.modes=[\"disaggregated\"]"}), "not searched");
+  expect_holds(refusal({"serving.batch=0"}), "needs serving.batch of at least 1");
+}
+
+TEST(InferenceScenario, LooksUpNames) {
+  const auto doc = parse_inference(kText, "test.toml", std::vector<std::string>{"model.catalog=llama-3.1-70"});
+  ASSERT_TRUE(doc.has_value());
+  const auto setup = resolve(doc->value, catalog_of());
+  ASSERT_FALSE(setup.has_value());
+  expect_holds(setup.error().message, "llama-3.1-70b");
+}
+
+// [memory] replaces rate and capacity, and every result says so.
+TEST(InferenceScenario, MemoryOverrideIsSaid) {
+  const Deployment own = setup_of();
+  const Deployment pool =
+      setup_of({"memory.rate=26.8 TB/s", "memory.capacity=32 TB", "memory.as_published=true", "memory.source=Table 5"});
+  EXPECT_TRUE(own.overrides.empty());
+  ASSERT_EQ(pool.overrides.size(), 2U);
+  expect_holds(pool.overrides[0], "32 TB in place of 80 GB (Table 5; as published");
+  expect_holds(pool.overrides[1], "26.8 TB/s in place of 3.35 TB/s");
+  EXPECT_DOUBLE_EQ(pool.kernels.rates().memory, 26.8e12);
+  EXPECT_DOUBLE_EQ(pool.kernels.rates().memory_bytes, 32e12);
+}
+
+// The known trap: 70 GB of weights on one GPU of 80 GB. The message has the shortfall, what fits, and the way out.
+TEST(InferenceMetrics, RefusesWhatDoesNotFit) {
+  const Deployment setup = setup_of({"parallel.tensor=1", "serving.batch=96"});
+  const auto outcome = evaluate(setup, candidate_of(setup));
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().code, ErrorCode::infeasible);
+  expect_holds(outcome.error().message, "does not fit on 1 x H100");
+  expect_holds(outcome.error().message, "GB");
+  expect_holds(outcome.error().message, "parallel.tensor = ");
+}
+
+// Throughput per box counts whole instances only; of an instance larger than a box it is the share.
+TEST(InferenceMetrics, PerBox) {
+  const Deployment four = setup_of();
+  const Outcome half = *evaluate(four, candidate_of(four));
+  EXPECT_DOUBLE_EQ(half.per_box, 2 * half.times.tokens_per_second);
+  EXPECT_DOUBLE_EQ(half.per_gpu, half.times.tokens_per_second / 4);
+  const Deployment six = setup_of({"gpu.domain=6"});
+  const Outcome rest = *evaluate(six, candidate_of(six));
+  EXPECT_DOUBLE_EQ(rest.per_box, rest.times.tokens_per_second);
+}
+
+// A static batch's energy by hand: work of its decode and prefill passes over its time, at the plug.
+TEST(InferenceMetrics, EnergyByHand) {
+  const Deployment setup = setup_of();
+  const Outcome o = *evaluate(setup, candidate_of(setup));
+  ASSERT_TRUE(setup.power.has_value());
+  const double batch_seconds = 16 * 256 / o.times.tokens_per_second;
+  energy::Activity activity;
+  activity.seconds = batch_seconds;
+  for (std::size_t i = 0; i < activity.flops.size(); ++i) {
+    activity.flops[i] = 255 * o.decode.flops_of[i] + 16 / o.prompts_per_pass * o.prefill.flops_of[i];
+  }
+  activity.memory_bytes = 255 * o.decode.memory_bytes + 16 / o.prompts_per_pass * o.prefill.memory_bytes;
+  activity.scale_up_bytes = 255 * o.decode.link_bytes + 16 / o.prompts_per_pass * o.prefill.link_bytes;
+  const double gpu = energy::joules(*setup.power, activity) / batch_seconds;
+  EXPECT_NEAR(o.gpu_watts / gpu, 1, 1e-9);
+  EXPECT_NEAR(o.plug_watts / (4 * (gpu + energy::overhead_watts_per_gpu(setup.node, gpu))), 1, 1e-9);
+  EXPECT_GT(o.gpu_watts, setup.power->idle);
+  EXPECT_LE(o.gpu_watts, setup.power->limit);
+}
+
+TEST(InferenceMetrics, DollarsOnlyWithPrice) {
+  const Deployment free = setup_of();
+  EXPECT_EQ(evaluate(free, candidate_of(free))->dollars_per_token, 0);
+  const Deployment priced = setup_of({"cost.gpu_price=30000 USD", "cost.electricity=0 USD", "cost.years=1"});
+  const Outcome o = *evaluate(priced, candidate_of(priced));
+  EXPECT_DOUBLE_EQ(o.dollars, 120000);
+  EXPECT_NEAR(o.dollars_per_token * o.times.tokens_per_second * 8766 * 3600, 120000, 1e-3);
+}
+
+// Every candidate that the search keeps fits, obeys the limits, and none beats another in both.
+TEST(InferenceSearch, FrontAndBest) {
+  const Deployment setup = setup_of({"search.tpot_limit=40 ms", "search.batches=[1,4,16,64,256]"});
+  const SearchSpace space = filled(setup);
+  const SearchResult result = *search(setup, space);
+  ASSERT_TRUE(result.best.has_value());
+  ASSERT_FALSE(result.front.empty());
+  EXPECT_GT(result.too_large, 0);
+  for (std::size_t i = 0; i < result.front.size(); ++i) {
+    const Outcome& o = result.front[i];
+    EXPECT_LE(o.times.tpot, 0.040);
+    EXPECT_TRUE(o.memory.fits());
+    EXPECT_LE(o.gpus, 8);
+    EXPECT_LE(o.per_gpu, result.best->per_gpu);
+    if (i == 0) continue;
+    EXPECT_GT(o.times.tpot, result.front[i - 1].times.tpot);
+    EXPECT_GT(o.per_gpu, result.front[i - 1].per_gpu);
+  }
+  EXPECT_EQ(result.front.back().per_gpu, result.best->per_gpu);
+}
+
+// The search finds what evaluating each configuration by hand finds.
+TEST(InferenceSearch, AgreesWithSingleEvaluations) {
+  const Deployment setup = setup_of({"search.tensor=[2,4,8]", "search.pipeline=[1]", "search.batches=[8,32]",
+                                     "search.modes=[\"static\"]", "search.objective=tpot"});
+  const SearchResult result = *search(setup, filled(setup));
+  double least = 1e9;
+  for (const std::int64_t tensor : {2, 4, 8}) {
+    for (const double batch : {8.0, 32.0}) {
+      Candidate c = candidate_of(setup);
+      c.parallel.tensor = tensor;
+      c.batch = batch;
+      if (const auto o = evaluate(setup, c)) least = std::min(least, o->times.tpot);
+    }
+  }
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_DOUBLE_EQ(result.best->times.tpot, least);
+}
+
+TEST(InferenceSearch, RefusesTooMany) {
+  Deployment setup = setup_of();
+  SearchSpace space = filled(setup);
+  space.batches.assign(400'000, 1);
+  EXPECT_FALSE(search(setup, space).has_value());
+}
+
+// All formulas of the report can be evaluated, parts sum to the pass, and equal runs give equal bytes.
+TEST(InferenceReport, NumbersHangTogether) {
+  const auto doc = parse_inference(kText, "test.toml");
+  const catalog::Catalog catalog = catalog_of();
+  const Deployment setup = *resolve(doc->value, catalog);
+  const Outcome o = *evaluate(setup, candidate_of(setup));
+  const report::Report report = infer_report(*doc, setup, o, catalog, "test");
+  const auto value = [&](const char* id) { return *report::value_of(report, report.cases[0], id); };
+  EXPECT_NEAR(value("decode_linear") + value("decode_attention") + value("decode_collective") +
+                  value("decode_pointwise") + value("decode_overhead"),
+              value("decode_step"), 1e-12);
+  EXPECT_DOUBLE_EQ(value("memory_used"), o.memory.total());
+  EXPECT_DOUBLE_EQ(value("throughput_per_gpu"), o.per_gpu);
+  EXPECT_DOUBLE_EQ(value("energy_per_token"), o.joules_per_token);
+  EXPECT_EQ(report::render_json(report), report::render_json(infer_report(*doc, setup, o, catalog, "test")));
+  expect_holds(report::render_text(report, {}), "Assumptions");
+  EXPECT_TRUE(report::read_report(report::render_json(report), "r.json").has_value());
+}
+
+}  // namespace
+}  // namespace photonrail::inference
