@@ -18,7 +18,7 @@ DTYPES = {"bfloat16": "bf16", "fp8": "fp8", "fp8_block": "fp8_block", "nvfp4": "
 # Pairs such as 128, 129 are kept because a kernel that starts one more tile may take twice as long.
 M = [1, 2, 4, 8, 16, 17, 32, 33, 64, 65, 96, 128, 129, 192, 256, 257, 512, 513, 768, 1024, 1025, 1536, 2048, 2049, 3072,
      4096, 4097, 8192, 16384, 32768]
-NK = [32, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 5120, 7168, 8192, 10240, 16384, 51200, 65536]
+NK = [32, 128, 256, 512, 1024, 1536, 2048, 2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192, 10240, 16384, 51200, 65536]
 SOURCE = """\
 # Source: github.com/ai-dynamo/aiconfigurator@095f58a51c, aic-core/src/aiconfigurator_core/systems/data/{gpu}_sxm
 # (Apache-2.0), TensorRT-LLM 1.3.0rc20 on NVIDIA {title}: measured times, thinned, three digits kept.
@@ -198,11 +198,31 @@ m,factor,shapes
     return text
 
 
+def left_out(grid):
+    """Measured shapes inside the range of the grid that it does not hold."""
+    return [(m, n, k) for m, n, k in sorted(grid.table)
+            if min(n, k) >= grid.sizes[0] and not (m in M and n in NK and k in NK)]
+
+
+def heldout_text(data):
+    """A hundred of them for each GPU and format, evenly spaced."""
+    # No comments, so that `photonrail validate --data calibration/heldout` reads it; the README there has the source.
+    text = "gpu,dtype,m,n,k,latency_us,source\n"
+    for gpu in GPUS:
+        for dtype, table in sorted(load(data, gpu).items()):
+            shapes = left_out(Grid(gpu, dtype, table))
+            for i in range(100):
+                m, n, k = shapes[(2 * i + 1) * len(shapes) // 200]
+                text += f"{gpu},{dtype},{m},{n},{k},{table[m, n, k]:.2f},aiconfigurator@095f58a51c\n"
+    return text
+
+
 def build(data):
     texts = {f"gemm_{gpu}.csv": gemm_text(load(data, gpu), gpu) for gpu in GPUS}
     texts["gemm_a100.csv"] = a100_text(data)
     texts["quantise.csv"] = quantise_text(data)
     texts["gpus.csv"] = gpus_text(data)
+    texts["heldout/gemm_h100_h200_b200_gb200.csv"] = heldout_text(data)
     return texts
 
 
@@ -210,8 +230,8 @@ def summary(errors):
     size = sorted(abs(x) for x in errors)
     if not size:
         return "none"
-    return (f"{len(size)} points: mean {100 * statistics.mean(size):.1f} %, median {100 * statistics.median(size):.1f} %, "
-            f"P90 {100 * size[9 * len(size) // 10]:.1f} %, worst {100 * size[-1]:.0f} %, "
+    return (f"{len(size)} points: mean {100 * statistics.mean(size):.1f} %, "
+            f"median {100 * statistics.median(size):.1f} %, P90 {100 * size[9 * len(size) // 10]:.1f} %, worst {100 * size[-1]:.0f} %, "
             f"bias {100 * statistics.mean(errors):+.1f} %")
 
 
@@ -222,10 +242,8 @@ def report(data, texts):
         for dtype, table in load(data, gpu).items():
             grid = Grid(gpu, dtype, table)
             rows, shapes = [], []
-            for (m, n, k), time in table.items():
-                if min(n, k) < grid.sizes[0] or (m in M and n in NK and k in NK):
-                    continue
-                error = grid.time(m, n, k) / time - 1
+            for m, n, k in left_out(grid):
+                error = grid.time(m, n, k) / table[m, n, k] - 1
                 (rows if n in NK and k in NK else shapes).append(error)
             text += f"{gpu} {dtype}: other m, {summary(rows)}\n"
             text += f"{gpu} {dtype}: other n or k, {summary(shapes)}\n"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "operators/kernel_model.h"
@@ -233,28 +234,35 @@ TEST(Tables, AnAxisFindsThePositionBelow) {
   EXPECT_EQ(axis.below(1e9), 2);
 }
 
-// Shapes that are not in calibration/ (6 x 6 of n and k, 16 of m; an n or k of 6144 or 12288, say, is left out).
+// Measured shapes that the tables do not hold, a hundred for each of 14 pairs of GPU and format.
 TEST(Gemm, OtherShapesAreNearTheirMeasurements) {
-  std::ifstream file(PHOTONRAIL_SOURCE_DIR "/../shared/data/calibration/gemm_h100_h200_b200_gb200.csv");
-  if (!file) GTEST_SKIP() << "the measured tables are not at hand";
-  std::vector<double> errors;
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    std::vector<std::string> cells;
-    std::stringstream stream(line);
-    for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-    const double seconds = std::stod(cells[7]) * 1e-6;
-    const KernelTime ours = kernels(cells[0]).gemm_time(std::stod(cells[4]), std::stod(cells[5]), std::stod(cells[6]),
-                                                        dtype_named(cells[3]), Operands::unquantised);
-    errors.push_back(std::abs(ours.seconds / seconds - 1));
+  std::ifstream file(PHOTONRAIL_SOURCE_DIR "/calibration/heldout/gemm_h100_h200_b200_gb200.csv");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string content = text.str();
+  const auto csv = read_csv("heldout", content);
+  ASSERT_TRUE(csv) << csv.error().message;
+  std::map<std::string, std::vector<double>> errors;
+  for (const auto& row : csv->rows) {
+    const Dtype dtype = dtype_named(row[1]);
+    const double m = *number_of(row[2], "");
+    const double n = *number_of(row[3], "");
+    const double k = *number_of(row[4], "");
+    const KernelModel model = kernels(std::string(row[0]));
+    EXPECT_FALSE(model.gemm_is_grid_point(m, n, k, dtype));
+    const double measured = *number_of(row[5], "") * 1e-6;
+    const double ours = model.gemm_time(m, n, k, dtype, Operands::unquantised).seconds;
+    errors[std::string(row[0]) + ' ' + std::string(row[1])].push_back(std::abs(ours / measured - 1));
   }
-  std::sort(errors.begin(), errors.end());
+  EXPECT_EQ(errors.size(), 14U);
   double sum = 0;
-  for (const double error : errors) sum += error;
-  EXPECT_GT(errors.size(), 5000U);
-  EXPECT_LT(sum / static_cast<double>(errors.size()), 0.04);
-  EXPECT_LT(errors[errors.size() * 9 / 10], 0.10);
+  for (auto& [kind, all] : errors) {
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(all.size(), 100U) << kind;
+    EXPECT_LT(all[50], 0.055) << kind;  // the worst, bf16 on GB200, is noisy in itself: neighbours differ by 5 %
+    for (const double error : all) sum += error;
+  }
+  EXPECT_LT(sum / 1400, 0.045);
 }
 
 }  // namespace

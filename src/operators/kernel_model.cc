@@ -173,6 +173,15 @@ KernelTime KernelModel::gemm_time(double m, double n, double k, Dtype dtype, Ope
   return {seconds, beyond ? std::max(format.basis, Basis::extended) : format.basis};
 }
 
+bool KernelModel::gemm_is_grid_point(double m, double n, double k, Dtype dtype) const {
+  const auto& table = own_->gemm[static_cast<std::size_t>(dtype)];
+  if (!table || basis_ != Basis::measured || own_->gpu == "a100") return false;
+  const auto on = [](const Axis& axis, double x) {
+    return std::find(axis.value.begin(), axis.value.end(), x) != axis.value.end();
+  };
+  return on(table->m, m) && on(table->n, n) && on(table->k, k);
+}
+
 GroupedGemmCurve KernelModel::grouped_gemm(std::int64_t experts, std::int64_t n, std::int64_t k, Dtype dtype,
                                            Operands operands) const {
   const Format format = format_of(dtype, operands);

@@ -1,11 +1,21 @@
-// Calibrated kernels of one GPU: GEMM, attention, collectives and memory-bound kernels, each a roofline times a measured
-// residual.
+// Calibrated kernels of one GPU: GEMM, attention, collectives and memory-bound kernels, each a roofline times a
+// measured residual.
 //
 // Theory. Every kernel takes  t = r(shape) * max(F / P_dtype, B / M) + t_0 : the roofline of F operations and B bytes
 // at the *peak* rates, times a residual r >= 1 that is interpolated between measured shapes (in the logarithm of shape
 // and residual), plus the launch floor. r is the inverse of the utilisation curves u_f, u_b of the photonic fabric
 // paper (arXiv 2507.14000, Fig. 6). Because r multiplies a roofline, a curve can be carried over to rates that nobody
 // measured (with_memory_rate, GPUs without tables), which is what that paper does; Basis says when that was done.
+//
+// Matrix products: F = 2 m n k, B = operands read once and a bf16 result written once. ln r is linear in ln m, ln n and
+// ln k between grid points; beyond the grid r of the edge stays (Basis::extended). t_0 is nine tenths of the quickest
+// product of the format. Formats that a GPU does not compute in run in bf16 with weights expanded on the fly
+// (Basis::assumed); so do int4 everywhere.
+// A GPU without tables borrows them: B300 of B200, GB300 of GB200, else any with fp4 of B200, with fp8 of H100, without
+// of A100. Where the best measured share of the bf16 peak of both is known, the peak is scaled by their ratio (MI300X
+// 51.4 %, H100 80.3 %). A100 has H100's residuals in bf16 times a factor by m, the median of its own measurements.
+// GH200 is the chip of H100 and counts as it.
+// Memory-bound kernels: launches, and bytes at the share of the memory rate that a copy reaches.
 //
 // The tables are calibration/*.csv, embedded in the program; tools/calibrate writes them from the measured tables and
 // says how. A curve (GemmCurve, ...) fixes what is fixed in one configuration, so that evaluating it costs tens of
@@ -46,6 +56,8 @@ class KernelModel {
   GemmCurve gemm(std::int64_t n, std::int64_t k, Dtype dtype, Operands operands = Operands::prepared) const;
   // Any shape, no curve: about 100 ns.
   KernelTime gemm_time(double m, double n, double k, Dtype dtype, Operands operands = Operands::prepared) const;
+  // Whether (m, n, k) in this format is one of the points that the tables of this GPU hold.
+  bool gemm_is_grid_point(double m, double n, double k, Dtype dtype) const;
   // `experts` products of one shape side by side, `m` rows each on average (a mixture of experts).
   GroupedGemmCurve grouped_gemm(std::int64_t experts, std::int64_t n, std::int64_t k, Dtype dtype,
                                 Operands operands = Operands::prepared) const;

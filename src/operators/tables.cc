@@ -172,7 +172,8 @@ Result<GemmTable> gemm_table(Times& times, const Axis& m, std::string_view name)
   for (std::size_t in = 0; in < n_values.size(); ++in) {
     for (const double k : k_values) {
       if (times.count({n_values[in], k}) > 0) continue;
-      if (in == 0) return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: the least n lacks k {}", name, k));
+      if (in == 0)
+        return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: the least n lacks k {}", name, k));
       const double smaller = times.at({n_values[in - 1], k}).front();
       times[{n_values[in], k}] = {smaller * n_values[in] / n_values[in - 1]};
     }
@@ -235,10 +236,11 @@ Status parse_gemm(GpuTables& gpu) {
   for (std::size_t i = 0; i < kDtypes; ++i) {
     if (times[i].empty()) continue;
     const auto dtype = static_cast<Dtype>(i);
-    const double peak = dtype == Dtype::bf16 ? gpu.measured.bf16 : dtype == Dtype::nvfp4 ? gpu.measured.fp4 : gpu.measured.fp8;
-    const double best = dtype == Dtype::bf16 ? gpu.measured.best_bf16 : gpu.measured.best_fp8;
-    const GemmScale scale = gemm_scale(peak, gpu.measured.memory, bytes_of(dtype), bytes_of(dtype));
-    const GemmScale least = gemm_scale(peak * best, gpu.measured.memory, bytes_of(dtype), bytes_of(dtype));
+    const MeasuredGpu& peaks = gpu.measured;
+    const double peak = dtype == Dtype::bf16 ? peaks.bf16 : dtype == Dtype::nvfp4 ? peaks.fp4 : peaks.fp8;
+    const double best = dtype == Dtype::bf16 ? peaks.best_bf16 : peaks.best_fp8;
+    const GemmScale scale = gemm_scale(peak, peaks.memory, bytes_of(dtype), bytes_of(dtype));
+    const GemmScale least = gemm_scale(peak * best, peaks.memory, bytes_of(dtype), bytes_of(dtype));
     PR_ASSIGN(GemmTable table, gemm_table(times[i], m, name));
     PR_ASSIGN(const Quantisation quantisation, quantisation_of(dtype, times, gpu));  // unused in bf16
     const Times product = dtype == Dtype::bf16 ? times[i] : without(quantisation, times[i], m, least);
@@ -284,7 +286,8 @@ Result<std::vector<GpuTables>> parse_gpus() {
   std::vector<GpuTables> gpus;
   for (const auto& row : csv.rows) {
     PR_ASSIGN(const std::vector<double> v, numbers_of(row, 1, kName));
-    if (v.size() != 8) return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: 9 columns are needed", kName));
+    if (v.size() != 8)
+      return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: 9 columns are needed", kName));
     GpuTables gpu;
     gpu.gpu = row[0];
     gpu.measured = {v[0] * 1e12, v[1] * 1e12, v[2] * 1e12, v[3] * 1e12, v[4], v[5], v[6], v[7] * 1e-6};

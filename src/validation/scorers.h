@@ -12,4 +12,10 @@ Result<std::vector<Point>> score_first_token(const Csv& table, const Scoring& sc
 Result<std::vector<Point>> score_mlperf_inference(const Csv& table, const Scoring& scoring);  // offline_rows.cc
 Result<std::vector<Point>> score_azure_inference(const Csv& table, const Scoring& scoring);   // offline_rows.cc
 
+// Kernel tables: the error per operator.                                                       kernel_rows.cc
+Result<std::vector<Point>> score_gemm(const Csv& table, const Scoring& scoring);             // AIConfigurator
+Result<std::vector<Point>> score_azure_gemm(const Csv& table, const Scoring& scoring);       // Azure
+Result<std::vector<Point>> score_llmcompass_gemm(const Csv& table, const Scoring& scoring);  // LLMCompass
+Result<std::vector<Point>> score_layer_operators(const Csv& table, const Scoring& scoring);  // Vidur
+
 }  // namespace photonrail::validation

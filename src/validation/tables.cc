@@ -12,6 +12,10 @@ std::span<const TableKind> table_kinds() {
       {"trtllm_inflight_throughput.csv", score_inflight, "offline throughput of in-flight batching"},
       {"mlperf_inference_v4.1.csv", score_mlperf_inference, "offline throughput of Llama 2 70B"},
       {"azure_llm_inference_128in_8out.csv", score_azure_inference, "short static batches"},
+      {"gemm_h100_h200_b200_gb200.csv", score_gemm, "matrix products"},
+      {"azure_gemm.csv", score_azure_gemm, "matrix products"},
+      {"gemm_a100_mi210_llmcompass.csv", score_llmcompass_gemm, "matrix products of A100"},
+      {"vidur_llama2_70b_layer_ops_ms.csv", score_layer_operators, "operators of a layer of Llama 2 70B"},
   };
   return kKinds;
 }
