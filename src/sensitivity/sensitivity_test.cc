@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "report/render.h"
 #include "sensitivity/analysis.h"
+#include "sensitivity/report.h"
 
 namespace photonrail::sensitivity {
 namespace {
@@ -181,6 +183,24 @@ RC_GTEST_PROP(break_even, is_right_on_any_monotone_power, ()) {
   const auto b = break_even(power, parameter("x=1.0..100.0:log"), "y", std::pow(answer, -exponent));
   RC_ASSERT(b && b->at);
   RC_ASSERT(std::abs(*b->at - answer) < 1e-5);
+}
+
+TEST(report, every_analysis_is_in_text_json_and_csv) {
+  const std::vector parameters = {parameter("a=1.0..2.0..3.0"), parameter("m.b=1.0..3.0..5.0")};
+  const std::vector<std::string> metrics = {"y"};
+  report::Report report;
+  add_sweep(report, *sweep(parabola, parameters, {}), metrics);
+  add_tornado(report, *tornado(parabola, parameters, metrics, {}));
+  const MonteCarloOptions what{.samples = 20, .seed = 1, .rank_prefix = "rank/"};
+  add_monte_carlo(report, *monte_carlo(parabola, parameters, metrics, what, {}), parameters, what);
+  add_break_even(report, parameters[1], *break_even(parabola, parameters[1], "y", 20));
+  finish(report);
+  for (const report::Case& c : report.cases) EXPECT_EQ(c.values.size(), report.metrics.size());
+  EXPECT_EQ(report::value_of(report, *report::find_case(report, "tornado/m.b/high"), "case/y"), 50);
+  EXPECT_NEAR(*report::value_of(report, *report::find_case(report, "break_even/m.b"), "case/y.parameter"), std::sqrt(10), 1e-6);
+  EXPECT_NE(report::render_csv(report).find("correlation/a"), std::string::npos);
+  EXPECT_TRUE(report::read_report(report::render_json(report), "report.json"));
+  EXPECT_NE(report::render_text(report, {}).find("#|#"), std::string::npos);
 }
 
 }  // namespace
