@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/commands.h"
 #include "cli/output.h"
 #include "config/diagnostics.h"
 
@@ -78,6 +79,7 @@ class Commands {
     add_schema();
     add_catalog_command();
     add_infer();
+    add_sensitivity();
     add_version();
   }
 
@@ -262,8 +264,11 @@ class Commands {
 
   void add_schema() {
     CLI::App& c = command(
-        "schema", "Every field of a scenario: as JSON Schema, or as a reference page",
-        "Examples:\n  photonrail schema > scenario.schema.json\n  photonrail schema --format markdown", schema_);
+        "schema", "Every field of a command's input file: as JSON Schema, or as a reference page",
+        "Examples:\n  photonrail schema > scenario.schema.json\n  photonrail schema infer --format markdown", schema_);
+    c.add_option("COMMAND", schema_.command, "Command whose input file it is (default: simulate)")
+        ->check(CLI::IsMember(schema_commands()))
+        ->option_text(" ");
     static const std::map<std::string, bool> kForms = {{"json", false}, {"markdown", true}};
     c.add_option("--format", schema_.markdown, "json or markdown (default: json)")
         ->transform(CLI::CheckedTransformer(kForms))
@@ -307,6 +312,51 @@ class Commands {
         ->option_text("DIR");
   }
 
+  void add_sensitivity() {
+    CLI::App& c = command(
+        "sensitivity",
+        "What moves a result of any command: sweeps, tornado, Monte Carlo and break-even over any value of its scenario",
+        "Examples:\n"
+        "  photonrail sensitivity infer my.toml                             lists the metrics\n"
+        "  photonrail sensitivity infer my.toml --vary serving.batch=1..64:7 --metric tpot\n"
+        "  photonrail sensitivity cost my.toml --vary cluster.gpus=128,256 --metric rail_optimised/cost\n"
+        "  photonrail sensitivity energy my.toml --tornado --vary 'published.adapter=20 pJ..65 pJ' \\\n"
+        "      --vary 'published.photonic_switch=15 pJ..35 pJ' --metric saving\n"
+        "  photonrail sensitivity energy my.toml --break-even 'published.photonic_adapter=0 pJ..65 pJ' \\\n"
+        "      --metric saving --target 0.6\n"
+        "A range is LOW..HIGH or LOW..BASE..HIGH, with units, then :N points, :log, :uniform, :normal, :lognormal or "
+        ":triangular.",
+        sensitivity_);
+    c.add_option("COMMAND", sensitivity_.command, "Command whose scenario is varied")->required()->option_text(" ");
+    add_source(c, sensitivity_.source, "SCENARIO", "Its scenario (TOML)", true);
+    c.add_option("--vary", sensitivity_.vary, "Parameter and its range or list; may be repeated")
+        ->option_text("PATH=LOW..HIGH")
+        ->allow_extra_args(false);
+    c.add_option("--metric", sensitivity_.metrics, "Metric, or the end of its name; may be repeated")
+        ->option_text("NAME")
+        ->allow_extra_args(false);
+    c.add_flag("--tornado", sensitivity_.tornado, "Each parameter alone at both ends, and elasticities");
+    c.add_option("--monte-carlo", sensitivity_.samples, "All parameters sampled together, so many times")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
+        ->option_text("N");
+    c.add_option("--seed", sensitivity_.seed, "Seed of the samples (default: 1)")->option_text("N");
+    c.add_option("--rank", sensitivity_.rank, "Monte Carlo: how stable the order of the metrics with this prefix is")
+        ->option_text("PREFIX");
+    c.add_option("--break-even", sensitivity_.break_even, "Value of a parameter at which the metric meets its target")
+        ->option_text("PATH=LOW..HIGH");
+    c.add_option("--target", sensitivity_.target, "Target, in the base unit of the metric (s, B/s, J, USD, 1 is 100 %)")
+        ->option_text("VALUE");
+    c.add_option("--equals", sensitivity_.equals, "Or: the metric of another scenario of the same command")
+        ->option_text("SCENARIO");
+    c.add_option("--equals-set", sensitivity_.equals_sets, "Replace a value of that scenario; may be repeated")
+        ->option_text("KEY=VALUE")
+        ->allow_extra_args(false);
+    add_format(c, sensitivity_.format);
+    c.add_option("--out", sensitivity_.out, "Directory for the result in every format")->option_text("DIR");
+    add_threads(c, sensitivity_.threads);
+    c.add_flag("--quiet", sensitivity_.quiet, "No progress on standard error");
+  }
+
   void add_version() { command("version", "Version of this program", "", version_); }
 
   CLI::App& app_;
@@ -322,6 +372,7 @@ class Commands {
   ValidateOptions validate_;
   InferOptions infer_;
   CheckOptions check_;
+  SensitivityOptions sensitivity_;
   VersionOptions version_;
 };
 

@@ -2,10 +2,16 @@
 // progress, on standard error, where that is a terminal.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 #include "cli/options.h"
 
 namespace photonrail::cli {
+
+// Commands whose input files `photonrail schema` describes.
+std::vector<std::string> schema_commands();
 
 Status run(const SimulateOptions& options);
 Status run(const WindowsOptions& options);
@@ -18,6 +24,7 @@ Status run(const ReproduceOptions& options);
 Status run(const ValidateOptions& options);
 Status run(const InferOptions& options);
 Status run(const CheckOptions& options);
+Status run(const SensitivityOptions& options);
 Status run(const VersionOptions& options);
 
 }  // namespace photonrail::cli

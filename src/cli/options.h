@@ -57,6 +57,7 @@ struct CatalogOptions {
 };
 
 struct SchemaOptions {
+  std::string command = "simulate";  // whose input file
   bool markdown = false;
 };
 
@@ -110,10 +111,30 @@ struct CheckOptions {
   std::string out;
 };
 
+struct SensitivityOptions {
+  std::string command;  // whose scenario is varied: "simulate", "infer", ...
+  ScenarioSource source;
+  std::vector<std::string> vary;  // "path=LOW..HIGH"
+  std::vector<std::string> metrics;
+  bool tornado = false;
+  std::int64_t samples = 0;  // Monte Carlo; 0: none
+  std::uint64_t seed = 1;
+  std::string rank;                      // prefix of metrics whose order is looked at under sampling
+  std::string break_even;                // "path=LOW..HIGH"
+  std::optional<double> target;          // in the base unit of the metric
+  std::string equals;                    // scenario whose metric is the target
+  std::vector<std::string> equals_sets;  // laid over that one
+  Format format = Format::text;
+  std::string out;
+  unsigned threads = 0;
+  bool quiet = false;
+};
+
 struct VersionOptions {};
 
 using Command =
     std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
-                 ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, CheckOptions, VersionOptions>;
+                 ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, CheckOptions, SensitivityOptions,
+                 VersionOptions>;
 
 }  // namespace photonrail::cli
