@@ -1,6 +1,7 @@
 # Writes OUTPUT: a C++ file with every calibration table (FILES, separated by |) as a raw string. Run with cmake -P.
 string(REPLACE "|" ";" files "${FILES}")
-file(WRITE "${OUTPUT}" "// Generated from calibration/*.csv by src/operators/embed.cmake.\n#include \"operators/embedded.h\"\n\n"
+file(WRITE "${OUTPUT}"
+  "// Generated from calibration/*.csv by src/operators/embed.cmake.\n#include \"operators/embedded.h\"\n\n"
   "namespace photonrail::operators {\n\nstd::span<const catalog::EmbeddedFile> embedded_files() {\n"
   "  static constexpr catalog::EmbeddedFile kFiles[] = {\n")
 foreach(file IN LISTS files)

@@ -9,8 +9,8 @@ namespace photonrail::operators {
 KernelTime GemmCurve::at(double m) const {
   if (!(m > 0)) return {0, basis_};
   const Place row = place_on(*rows_, m);
-  const double residual = interpolate(static_cast<double>(residual_[row.at]),
-                                      static_cast<double>(residual_[row.at + 1]), row.share);
+  const double residual =
+      interpolate(static_cast<double>(residual_[row.at]), static_cast<double>(residual_[row.at + 1]), row.share);
   const double seconds = std::exp(residual) * scale_.roofline(m, n_, k_) + floor_;
   return {seconds, m > last_m_ ? std::max(basis_, Basis::extended) : basis_};
 }

@@ -22,7 +22,7 @@ struct DeviceRates {
 // How the activations arrive. The fp8, fp8_block and nvfp4 tables were measured from bf16 activations, so they contain
 // the quantisation kernels (at 2048 x 2048 and m = 1 on an H100 fp8 takes 13.8 us where bf16 takes 6.7 us).
 //   unquantised: as measured (dynamic scales computed by kernels of their own);
-//   prepared: static scales, quantisation rides in the norm or activation before. The tables say what it costs:
+//   prepared: static scales, quantisation rides in the norm or activation before. What it costs:
 //     fp8: t_fp8(m, n, k) - t_bf16(m, n, k / 2), a product of the same bytes at twice the rate, is the same from
 //     n = 128 to 16384; its median over small n is a curve of m k (calibration/quantise.csv): 9.6 us and, for large
 //     m k, 2.5 ns for each 1,000 elements on an H100;
@@ -32,9 +32,9 @@ struct DeviceRates {
 //   A prepared product is never below the roofline at the best rate that anybody measured for the format.
 // bf16 is the same in both forms.
 //
-// Splitting K. The nvfp4 tables are of kernels that never split K, slow where few output tiles fill the GPU: 128 columns
-// over a depth of 16384 take 36 us on a B200. Engines tune this away, so the time of a prepared nvfp4 product is the
-// smallest of those of s in {1, 2, 4, 8} parts of the depth: a product with s times the columns and 1/s of the depth
+// Splitting K. The nvfp4 tables are of kernels that never split K, slow where few output tiles fill the GPU: 128
+// columns over a depth of 16384 take 36 us on a B200. Engines tune this away, so the time of a prepared nvfp4 product is
+// the smallest of those of s in {1, 2, 4, 8} parts of the depth: a product with s times the columns and 1/s of the depth
 // (k / s >= 512, n s <= 65536) and a reduction that reads and writes m n (s + 1) 4-byte sums, 1 us at least. The other
 // formats come from libraries that split where it pays (bf16, fp8) or are used by engines as measured (fp8_block).
 enum class Operands : std::uint8_t { prepared, unquantised };

@@ -38,8 +38,8 @@ inline double at_shape(const std::vector<float>& residual, const GemmTable& tabl
   const auto width = static_cast<std::size_t>(table.k.size) * Axis::kRoom;
   const float* corner = &residual[n.at * width + k.at * Axis::kRoom + im];
   const double low = interpolate(static_cast<double>(corner[0]), static_cast<double>(corner[Axis::kRoom]), k.share);
-  const double high = interpolate(static_cast<double>(corner[width]), static_cast<double>(corner[width + Axis::kRoom]),
-                                  k.share);
+  const double high =
+      interpolate(static_cast<double>(corner[width]), static_cast<double>(corner[width + Axis::kRoom]), k.share);
   return interpolate(low, high, n.share);
 }
 

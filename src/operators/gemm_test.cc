@@ -98,8 +98,7 @@ RC_GTEST_PROP(Gemm, CurveAndTimeAgreeAndNeverBeatTheRoofline, ()) {
   const Operands operands = *rc::gen::elementOf(std::vector<Operands>{Operands::prepared, Operands::unquantised});
   const double rows = static_cast<double>(m);
   const KernelTime curve = model.gemm(n, k, dtype, operands).at(rows);
-  const KernelTime time =
-      model.gemm_time(rows, static_cast<double>(n), static_cast<double>(k), dtype, operands);
+  const KernelTime time = model.gemm_time(rows, static_cast<double>(n), static_cast<double>(k), dtype, operands);
   RC_ASSERT(std::abs(curve.seconds / time.seconds - 1) < 1e-5);
   RC_ASSERT(curve.basis == time.basis);
   if (model.rates().peak[static_cast<std::size_t>(dtype)] > 0)

@@ -36,9 +36,7 @@ Tables tables_for(const catalog::Gpu& gpu) {
   return {"a100", false};
 }
 
-double rate_of(const catalog::Figure<FlopRate>& figure) {
-  return figure.known() ? catalog::range_of(figure).base : 0;
-}
+double rate_of(const catalog::Figure<FlopRate>& figure) { return figure.known() ? catalog::range_of(figure).base : 0; }
 
 Result<double> bytes_rate(const catalog::Gpu& gpu, const catalog::Figure<Rate>& figure, const char* what) {
   if (!figure.known())

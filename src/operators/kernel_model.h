@@ -82,9 +82,9 @@ class KernelModel {
 
   std::string gpu_;
   DeviceRates rates_;
-  Basis basis_ = Basis::measured;  // of any kernel at best: carried_over with the tables or rates of another GPU
-  double peak_share_ = 1;          // best measured share of the peak, over that of the GPU whose tables these are
-  const GpuTables* own_ = nullptr;          // those of tables_ that serve this GPU
+  Basis basis_ = Basis::measured;   // of any kernel at best: carried_over with the tables or rates of another GPU
+  double peak_share_ = 1;           // best measured share of the peak, over that of the GPU whose tables these are
+  const GpuTables* own_ = nullptr;  // those of tables_ that serve this GPU
   const CalibrationTables* tables_ = nullptr;  // kept by the program
 };
 

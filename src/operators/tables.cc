@@ -147,8 +147,9 @@ Times split_depth(const Times& times, const GemmTable& table, const GemmTable::F
       for (std::size_t im = 0; im < row.size(); ++im) {
         if (row[im] == kNone) continue;
         const double m = table.m.value[im];
-        const double product = std::exp(at_shape(form.residual, table, column, depth, im)) *
-                                   scale.roofline(m, n * parts, k / parts) + form.floor;
+        const double product =
+            std::exp(at_shape(form.residual, table, column, depth, im)) * scale.roofline(m, n * parts, k / parts) +
+            form.floor;
         const double sums = m * n * (parts + 1) * kSumBytes / (gpu.streaming * gpu.memory);
         row[im] = std::min(row[im], product + std::max(sums, kShortestReduction));
       }
@@ -246,8 +247,7 @@ Status parse_gemm(GpuTables& gpu) {
     const Times product = dtype == Dtype::bf16 ? times[i] : without(quantisation, times[i], m, least);
     GemmTable::Form& prepared = table.forms[0];
     prepared = form_of(product, m, scale);
-    if (dtype == Dtype::nvfp4)
-      prepared = form_of(split_depth(product, table, prepared, scale, gpu.measured), m, scale);
+    if (dtype == Dtype::nvfp4) prepared = form_of(split_depth(product, table, prepared, scale, gpu.measured), m, scale);
     table.forms[1] = form_of(times[i], m, scale);
     gpu.gemm[i] = std::move(table);
   }

@@ -26,8 +26,7 @@ struct Axis {
   // The last position <= x, at least 0 and at most size - 2.
   int below(double x) const {
     int i = 0;
-    for (int step = kRoom / 2; step > 0; step /= 2)
-      i = value[static_cast<std::size_t>(i + step)] <= x ? i + step : i;
+    for (int step = kRoom / 2; step > 0; step /= 2) i = value[static_cast<std::size_t>(i + step)] <= x ? i + step : i;
     return i < size - 1 ? i : size - 2;
   }
 };
@@ -54,11 +53,11 @@ struct MeasuredGpu {
   double bf16 = 0;  // FLOP/s
   double fp8 = 0;
   double fp4 = 0;
-  double memory = 0;      // bytes/s
-  double best_bf16 = 0;   // best share of the bf16 peak that any product reached
+  double memory = 0;     // bytes/s
+  double best_bf16 = 0;  // best share of the bf16 peak that any product reached
   double best_fp8 = 0;
-  double streaming = 0;   // share of the memory rate that streaming kernels reach
-  double launch = 0;      // seconds: least time of a kernel inside a graph, with the gap to the next
+  double streaming = 0;  // share of the memory rate that streaming kernels reach
+  double launch = 0;     // seconds: least time of a kernel inside a graph, with the gap to the next
 };
 
 // Tables of one GPU, named as in the file names: "h100".
