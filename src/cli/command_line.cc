@@ -196,14 +196,17 @@ class Commands {
     CLI::App& c = command("reproduce", "Our numbers beside a paper's, by its published rules and workloads",
                           "Examples:\n"
                           "  photonrail reproduce opus --data ../shared/data/opus\n"
-                          "  photonrail reproduce opus --data DIR --format json > rows.json",
+                          "  photonrail reproduce opus --data DIR --format json > rows.json\n"
+                          "  photonrail reproduce photonic-fabric\n"
+                          "  photonrail reproduce photonic-fabric --only T5 --only T7 --physics published",
                           reproduce_);
-    c.add_option("PAPER", reproduce_.paper, "Paper: opus")
+    c.add_option("PAPER", reproduce_.paper, "Paper: opus or photonic-fabric")
         ->required()
-        ->check(CLI::IsMember({"opus"}))
+        ->check(CLI::IsMember({"opus", "photonic-fabric"}))
         ->option_text(" ");
-    c.add_option("--data", reproduce_.data, "Folder with targets.csv, traces/ and configs/ (not part of the clone)")
-        ->required()
+    c.add_option("--data", reproduce_.data,
+                 "opus: folder with targets.csv, traces/ and configs/ (not part of the clone); photonic-fabric: folder "
+                 "with celestisim_bandwidth_sensitivity.csv (default: its rows are left out)")
         ->option_text("DIR");
     c.add_option("--only", reproduce_.only, "Only rows whose id contains this text; may be repeated")
         ->option_text("TEXT")

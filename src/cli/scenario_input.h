@@ -15,6 +15,9 @@ struct ScenarioInput {
 };
 
 Result<ScenarioInput> read_scenario(const ScenarioSource& source);
+// The same with a catalog that is at hand, and without printing warnings: for many readings of one file.
+Result<ScenarioInput> read_scenario(const std::string& file, const std::vector<std::string>& sets,
+                                    const catalog::Catalog& catalog);
 Result<catalog::Catalog> read_catalog(const std::string& directory);
 
 }  // namespace photonrail::cli
