@@ -22,8 +22,9 @@ const char* name_of(Bound bound) {
 
 namespace {
 
-void accumulate(double times, const KernelTime& kernel, double& part, Basis& basis) {
+void accumulate(double times, const KernelTime& kernel, double& part, Basis& part_basis, Basis& basis) {
   part += times * kernel.seconds;
+  part_basis = std::max(part_basis, kernel.basis);
   basis = std::max(basis, kernel.basis);
 }
 
@@ -56,6 +57,10 @@ StepTime& StepTime::operator+=(const StepTime& other) {
   memory_bytes += other.memory_bytes;
   link_bytes += other.link_bytes;
   network_bytes += other.network_bytes;
+  basis_of.linear = std::max(basis_of.linear, other.basis_of.linear);
+  basis_of.attention = std::max(basis_of.attention, other.basis_of.attention);
+  basis_of.collective = std::max(basis_of.collective, other.basis_of.collective);
+  basis_of.pointwise = std::max(basis_of.pointwise, other.basis_of.pointwise);
   basis = std::max(basis, other.basis);
   return *this;
 }
@@ -82,7 +87,7 @@ void Plan::add_products(const Rows& rows, StepTime& step) const {
   for (const Product& product : products_) {
     const double m = rows[product.rows];
     if (m <= 0) continue;
-    accumulate(product.times, product.curve.at(m), step.linear, step.basis);
+    accumulate(product.times, product.curve.at(m), step.linear, step.basis_of.linear, step.basis);
     step.flops_of[static_cast<std::size_t>(product.dtype)] += product.times * product.flops_per_row * m;
     step.memory_bytes += product.times * (product.weight_bytes + product.bytes_per_row * m);
   }
@@ -92,7 +97,7 @@ void Plan::add_latent(const Rows& rows, StepTime& step) const {
   if (rows[kDecodes] <= 0) return;
   const double m = rows[kDecodes] * latent_heads_;
   for (const Grouped& product : latent_) {
-    accumulate(product.times, product.curve.at(m, latent_heads_), step.linear, step.basis);
+    accumulate(product.times, product.curve.at(m, latent_heads_), step.linear, step.basis_of.linear, step.basis);
     step.flops_of[static_cast<std::size_t>(product.dtype)] += product.times * product.flops_per_row * m;
     step.memory_bytes += product.times * (product.weight_bytes * latent_heads_ + product.bytes_per_row * m);
   }
@@ -112,7 +117,7 @@ void Plan::add_experts(const Rows& rows, StepTime& step) const {
   const double busiest = std::min(mean_rows + experts_.deviations * std::sqrt(tokens * experts_.row_variance), chosen);
   const double m = std::max(busiest, touched);
   for (const Grouped& product : grouped_) {
-    accumulate(product.times, product.curve.at(m, touched), step.linear, step.basis);
+    accumulate(product.times, product.curve.at(m, touched), step.linear, step.basis_of.linear, step.basis);
     step.flops_of[static_cast<std::size_t>(product.dtype)] += product.times * product.flops_per_row * mean_rows;
     step.memory_bytes += product.times * (product.weight_bytes * mean_touched + product.bytes_per_row * mean_rows);
   }
@@ -122,7 +127,7 @@ void Plan::add_transfers(const Rows& rows, StepTime& step) const {
   for (const Transfer& transfer : transfers_) {
     const double bytes = rows[transfer.rows] * transfer.bytes_per_row;
     if (bytes <= 0) continue;
-    accumulate(transfer.times, transfer.curve.at(bytes), step.collective, step.basis);
+    accumulate(transfer.times, transfer.curve.at(bytes), step.collective, step.basis_of.collective, step.basis);
     const double sent = transfer.times * transfer.curve.sent(bytes);
     step.link_bytes += sent;
     if (transfer.network) step.network_bytes += sent;
@@ -133,7 +138,7 @@ void Plan::add_traffic(const Rows& rows, StepTime& step) const {
   for (const Traffic& traffic : traffic_) {
     const double bytes = rows[traffic.rows] * traffic.bytes_per_row;
     if (bytes <= 0) continue;
-    accumulate(traffic.times, kernels_.pointwise_time(bytes, traffic.kernels), step.pointwise, step.basis);
+    accumulate(traffic.times, kernels_.pointwise_time(bytes, traffic.kernels), step.pointwise, step.basis_of.pointwise, step.basis);
     step.memory_bytes += traffic.times * bytes;
   }
 }
@@ -153,7 +158,7 @@ void Plan::add_decode_attention(double sequences, double context, double times, 
   for (const Attended part : {Attended{layers_, chosen}, Attended{window_layers_, std::min(context, window_)}}) {
     if (part.layers <= 0) continue;
     const double n = times * part.layers;
-    accumulate(n, decode_attention_.at(sequences, part.context), step.attention, step.basis);
+    accumulate(n, decode_attention_.at(sequences, part.context), step.attention, step.basis_of.attention, step.basis);
     step.flops_of[static_cast<std::size_t>(precision_.attention)] +=
         n * decode_attention_.flops(sequences, part.context);
     step.memory_bytes += n * decode_attention_.bytes(sequences, part.context);
@@ -173,7 +178,7 @@ void Plan::add_prefill_attention(double sequences, double tokens, double past, S
   }
   const auto add = [&](double layers, double n, double each, double before) {
     if (layers <= 0) return;
-    accumulate(layers, prefill_attention_.at(n, each, before), step.attention, step.basis);
+    accumulate(layers, prefill_attention_.at(n, each, before), step.attention, step.basis_of.attention, step.basis);
     step.flops_of[static_cast<std::size_t>(precision_.attention)] += layers * prefill_attention_.flops(n, each, before);
   };
   add(layers_, sequences, tokens, past);
@@ -190,7 +195,7 @@ void Plan::add_prefill_attention(double sequences, double tokens, double past, S
 void Plan::add_index(double queries, double context, double times, StepTime& step) const {
   const double bytes = queries * context * index_size_;
   const KernelTime read = kernels_.pointwise_time(bytes, 2);
-  accumulate(times * index_layers_, {read.seconds, Basis::assumed}, step.attention, step.basis);
+  accumulate(times * index_layers_, {read.seconds, Basis::assumed}, step.attention, step.basis_of.attention, step.basis);
   step.flops_of[static_cast<std::size_t>(Dtype::fp8)] += times * index_layers_ * 2 * bytes * index_heads_;
   step.memory_bytes += times * index_layers_ * bytes;
 }

@@ -73,6 +73,14 @@ struct Parallel {
 enum class Bound : std::uint8_t { memory, compute, communication, overhead };
 const char* name_of(Bound bound);
 
+// The worst basis of each kind of kernel.
+struct KernelBasis {
+  Basis linear = Basis::measured;
+  Basis attention = Basis::measured;
+  Basis collective = Basis::measured;
+  Basis pointwise = Basis::measured;
+};
+
 // One pass of the whole pipeline (a token's way through all stages), on one GPU's clock.
 struct StepTime {
   double seconds = 0;     // sum of the parts below
@@ -88,6 +96,7 @@ struct StepTime {
   double memory_bytes = 0;
   double link_bytes = 0;     // sent, of these
   double network_bytes = 0;  // those that leave the scale-up domain
+  KernelBasis basis_of;           // by part
   Basis basis = Basis::measured;  // the worst of its kernels
   Bound bound = Bound::memory;    // of the largest part
 

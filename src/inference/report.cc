@@ -85,27 +85,39 @@ report::Table key_table(const Deployment& setup, const Outcome& o) {
   return table;
 }
 
+// Of a kind of kernel that the pass has none of, nothing is said.
+std::string basis_text(double seconds, Basis basis) { return seconds > 0 ? operators::name_of(basis) : "-"; }
+
 report::Table step_table(const Outcome& o) {
-  report::Table table{
-      "Where the time goes",
-      {{"", false}, {"decode pass", true}, {"", true}, {"prefill pass", true}, {"", true}},
-      {},
-      {fmt::format("Decode: the whole batch at the middle of the answer. Prefill: {:.0f} whole prompts, "
-                   "as the engine's budget holds.",
-                   o.prompts_per_pass)}};
-  const auto row = [&](const char* label, double StepTime::* field) {
-    table.rows.push_back({label, human(o.decode.*field, "s"), share(o.decode.*field, o.decode.seconds),
-                          human(o.prefill.*field, "s"), share(o.prefill.*field, o.prefill.seconds)});
+  report::Table table{"Where the time goes",
+                      {{"", false},
+                       {"decode pass", true},
+                       {"", true},
+                       {"calibration", false},
+                       {"prefill pass", true},
+                       {"", true},
+                       {"calibration", false}},
+                      {},
+                      {fmt::format("Decode: the whole batch at the middle of the answer. Prefill: {:.0f} whole prompts, "
+                                   "as the engine's budget holds.",
+                                   o.prompts_per_pass)}};
+  const auto row = [&](const char* label, double StepTime::* field, Basis KernelBasis::* basis) {
+    const auto cells = [&](const StepTime& pass) {
+      table.rows.back().push_back(human(pass.*field, "s"));
+      table.rows.back().push_back(share(pass.*field, pass.seconds));
+      table.rows.back().push_back(basis != nullptr ? basis_text(pass.*field, pass.basis_of.*basis) : "");
+    };
+    table.rows.push_back({label});
+    cells(o.decode);
+    cells(o.prefill);
   };
-  row("matrix products", &StepTime::linear);
-  row("attention", &StepTime::attention);
-  row("collectives", &StepTime::collective);
-  row("norms, activations, sampling", &StepTime::pointwise);
-  row("host and gaps", &StepTime::overhead);
-  row("whole pass", &StepTime::seconds);
-  table.rows.push_back({"bound by", name_of(o.decode.bound), "", name_of(o.prefill.bound), ""});
-  table.rows.push_back(
-      {"calibration", operators::name_of(o.decode.basis), "", operators::name_of(o.prefill.basis), ""});
+  row("matrix products", &StepTime::linear, &KernelBasis::linear);
+  row("attention", &StepTime::attention, &KernelBasis::attention);
+  row("collectives", &StepTime::collective, &KernelBasis::collective);
+  row("norms, activations, sampling", &StepTime::pointwise, &KernelBasis::pointwise);
+  row("host and gaps", &StepTime::overhead, nullptr);
+  row("whole pass", &StepTime::seconds, nullptr);
+  table.rows.push_back({"bound by", name_of(o.decode.bound), "", "", name_of(o.prefill.bound), "", ""});
   return table;
 }
 
@@ -155,9 +167,18 @@ void add_case(report::Report& report, const std::vector<ReportMetric>& metrics, 
     if (c.values.back()) digest.add(report::exact(*c.values.back()));
   }
   c.digest = digest.hex();
-  c.sources.emplace_back("decode_step", fmt::format("calibration {}", operators::name_of(o.decode.basis)));
-  c.sources.emplace_back("prefill_step", fmt::format("calibration {}", operators::name_of(o.prefill.basis)));
-  c.sources.emplace_back("throughput", fmt::format("calibration {}", operators::name_of(o.times.basis)));
+  const auto calibrated = [&c](const char* metric, Basis basis) {
+    c.sources.emplace_back(metric, fmt::format("calibration {}", operators::name_of(basis)));
+  };
+  calibrated("throughput", o.times.basis);
+  calibrated("decode_step", o.decode.basis);
+  calibrated("decode_linear", o.decode.basis_of.linear);
+  calibrated("decode_attention", o.decode.basis_of.attention);
+  calibrated("decode_collective", o.decode.basis_of.collective);
+  calibrated("prefill_step", o.prefill.basis);
+  calibrated("prefill_linear", o.prefill.basis_of.linear);
+  calibrated("prefill_attention", o.prefill.basis_of.attention);
+  calibrated("prefill_collective", o.prefill.basis_of.collective);
   report.cases.push_back(std::move(c));
 }
 
