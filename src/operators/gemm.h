@@ -36,7 +36,7 @@ struct DeviceRates {
 // columns over a depth of 16384 take 36 us on a B200. Engines tune this away, so the time of a prepared nvfp4 product
 // is the smallest of those of s in {1, 2, 4, 8} parts of the depth: a product with s times the columns and 1/s of the
 // depth (k / s >= 512, n s <= 65536) and a reduction that reads and writes m n (s + 1) 4-byte sums, 1 us at least. The
-// other formats come from libraries that split where it pays (bf16, fp8) or are used by engines as measured (fp8_block).
+// other formats come from libraries that split where it pays (bf16, fp8) or serve engines as measured (fp8_block).
 enum class Operands : std::uint8_t { prepared, unquantised };
 
 // The roofline of C[m, n] = A[m, k] B[k, n]: operands read once, result written once, in bf16.
