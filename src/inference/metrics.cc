@@ -40,36 +40,43 @@ double requests_per_second(const Deployment& setup, const Outcome& o) {
   return o.times.tokens_per_second / setup.request.output;
 }
 
-// Decoding of one request on a GPU of its worker, in one second of that GPU, and so for prefill.
-energy::Activity decode_second(const Deployment& setup, const Outcome& o, double workers, double batch) {
+// What one GPU of `workers` workers does in a second for decoding, and for prefill. The work of disaggregated prefill is
+// that of one request.
+energy::Activity decode_second(const Deployment& setup, const Outcome& o, double workers) {
   energy::Activity activity;
   activity.seconds = 1;
-  const double requests = requests_per_second(setup, o) / workers;
-  add_work(activity, o.decode, requests * (setup.request.output - 1) / batch);
+  add_work(activity, o.times.decode_work, requests_per_second(setup, o) / workers / o.times.requests);
   return activity;
 }
 
 energy::Activity prefill_second(const Deployment& setup, const Outcome& o, double workers) {
   energy::Activity activity;
   activity.seconds = 1;
-  add_work(activity, o.prefill, requests_per_second(setup, o) / workers / o.prompts_per_pass);
+  const double requests = o.candidate.mode == Mode::disaggregated ? 1 : o.times.requests;
+  add_work(activity, o.times.prefill_work, requests_per_second(setup, o) / workers / requests);
   return activity;
 }
 
+energy::Activity operator+(energy::Activity a, const energy::Activity& b) {
+  for (std::size_t i = 0; i < a.flops.size(); ++i) a.flops[i] += b.flops[i];
+  a.memory_bytes += b.memory_bytes;
+  a.scale_up_bytes += b.scale_up_bytes;
+  a.network_bytes += b.network_bytes;
+  return a;
+}
+
 void account_energy(const Deployment& setup, Outcome& o) {
-  if (!setup.power || o.times.tokens_per_second <= 0) return;
+  if (!setup.power || o.times.tokens_per_second <= 0 || o.times.requests <= 0) return;
   const Candidate& c = o.candidate;
   if (c.mode == Mode::disaggregated) {
     const double prefill_gpus = c.prefill_workers * static_cast<double>(c.prefill.gpus());
     const double decode_gpus = c.decode_workers * static_cast<double>(c.parallel.gpus());
     const Draw prefill = draw_of(setup, prefill_second(setup, o, c.prefill_workers), prefill_gpus);
-    const Draw decode = draw_of(setup, decode_second(setup, o, c.decode_workers, c.decode_batch), decode_gpus);
+    const Draw decode = draw_of(setup, decode_second(setup, o, c.decode_workers), decode_gpus);
     o.plug_watts = prefill.plug_watts + decode.plug_watts;
     o.gpu_watts = (prefill.gpu_watts * prefill_gpus + decode.gpu_watts * decode_gpus) / (prefill_gpus + decode_gpus);
   } else {
-    energy::Activity activity = decode_second(setup, o, 1, c.batch);
-    add_work(activity, o.prefill, requests_per_second(setup, o) / o.prompts_per_pass);
-    const Draw draw = draw_of(setup, activity, o.gpus);
+    const Draw draw = draw_of(setup, decode_second(setup, o, 1) + prefill_second(setup, o, 1), o.gpus);
     o.plug_watts = draw.plug_watts;
     o.gpu_watts = draw.gpu_watts;
   }
@@ -94,7 +101,7 @@ double per_box(const Deployment& setup, double throughput, double gpus) {
 RequestTimes times_of(const Deployment& setup, const Plans& plans, const Candidate& c) {
   if (c.mode == Mode::static_batch) return static_batch(plans.decode, c.batch, setup.request);
   if (c.mode == Mode::continuous) return continuous(plans.decode, c.batch, setup.request);
-  const Disaggregation workers{c.prefill_workers, c.decode_workers, c.decode_batch, setup.transfer_rate};
+  const Disaggregation workers{c.prefill_workers, c.decode_workers, c.decode_batch, setup.transfer_rate, c.batch};
   return disaggregated(*plans.prefill, plans.decode, workers, setup.request);
 }
 

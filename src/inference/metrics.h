@@ -1,9 +1,8 @@
 // One configuration of a scenario evaluated: times, memory, and what they come to per box, GPU, watt and dollar.
 //
 // Theory. Throughput per GPU = instance / its GPUs; per box = whole instances of a scale-up domain, or the share of an
-// instance that spans several. A request's work is its own prefill and, of each of its decode passes, the part of one
-// sequence:  W = W_prefill(n prompts) / n + (out - 1) W_decode(B) / B,  done in out / (tokens per second) of the
-// instance's time; energy follows by energy/power.h, at the plug of the node.
+// instance that spans several. Energy follows by energy/power.h, at the plug of the node, from what one GPU does in a
+// second: the work of a request (serving.h, RequestTimes::prefill_work and decode_work) times the requests per second.
 // Units: s, B, J, W, USD. Pure functions; any thread.
 #pragma once
 

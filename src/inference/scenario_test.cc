@@ -103,22 +103,22 @@ TEST(InferenceMetrics, PerBox) {
   EXPECT_DOUBLE_EQ(rest.per_box, rest.times.tokens_per_second);
 }
 
-// A static batch's energy by hand: work of its decode and prefill passes over its time, at the plug.
+// A static batch's energy by hand: all of its work over its time, at the plug.
 TEST(InferenceMetrics, EnergyByHand) {
   const Deployment setup = setup_of();
   const Outcome o = *evaluate(setup, candidate_of(setup));
   ASSERT_TRUE(setup.power.has_value());
-  const double batch_seconds = 16 * 256 / o.times.tokens_per_second;
   energy::Activity activity;
-  activity.seconds = batch_seconds;
-  for (std::size_t i = 0; i < activity.flops.size(); ++i) {
-    activity.flops[i] = 255 * o.decode.flops_of[i] + 16 / o.prompts_per_pass * o.prefill.flops_of[i];
+  activity.seconds = o.times.latency;
+  for (const StepTime& work : {o.times.prefill_work, o.times.decode_work}) {
+    for (std::size_t i = 0; i < activity.flops.size(); ++i) activity.flops[i] += work.flops_of[i];
+    activity.memory_bytes += work.memory_bytes;
+    activity.scale_up_bytes += work.link_bytes;
   }
-  activity.memory_bytes = 255 * o.decode.memory_bytes + 16 / o.prompts_per_pass * o.prefill.memory_bytes;
-  activity.scale_up_bytes = 255 * o.decode.link_bytes + 16 / o.prompts_per_pass * o.prefill.link_bytes;
-  const double gpu = energy::joules(*setup.power, activity) / batch_seconds;
+  const double gpu = energy::joules(*setup.power, activity) / o.times.latency;
   EXPECT_NEAR(o.gpu_watts / gpu, 1, 1e-9);
   EXPECT_NEAR(o.plug_watts / (4 * (gpu + energy::overhead_watts_per_gpu(setup.node, gpu))), 1, 1e-9);
+  EXPECT_NEAR(o.joules_per_token / (o.plug_watts * o.times.latency / (16 * 256)), 1, 1e-9);
   EXPECT_GT(o.gpu_watts, setup.power->idle);
   EXPECT_LE(o.gpu_watts, setup.power->limit);
 }
