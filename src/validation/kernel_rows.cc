@@ -4,7 +4,7 @@
 //
 // Every row names GPU, format and shape, so nothing is assumed beyond how the activations arrive: the AIConfigurator
 // tables quantise them within the measured time (Operands::unquantised), the Azure tables multiply fp8 matrices.
-// A100 has no grid, but a factor by rows from two of these tables: their rows of A100 are scored apart as well.
+// A100 has no grid, but a factor by rows from three of these tables: their rows of A100 are scored apart as well.
 #include <fmt/format.h>
 
 #include <array>
@@ -129,7 +129,7 @@ Result<std::vector<Point>> score_gemm(const Csv& table, const Scoring& scoring) 
 
 Result<std::vector<Point>> score_azure_gemm(const Csv& table, const Scoring& scoring) {
   const auto seconds = [](double tera, double flops) { return flops / tera * 1e-12; };
-  return score_products(table, scoring, {"gpu", Operands::prepared, seconds, "tflops", false});
+  return score_products(table, scoring, {"gpu", Operands::prepared, seconds, "tflops", true});
 }
 
 Result<std::vector<Point>> score_llmcompass_gemm(const Csv& table, const Scoring& scoring) {
