@@ -305,6 +305,8 @@ Result<CalibrationTables> parse_tables() {
   for (GpuTables& gpu : tables.gpus) {
     if (gpu.gpu == "a100") PR_TRY(parse_a100(gpu, tables.of("h100")));
   }
+  PR_ASSIGN(tables.attention, parse_attention_tables());
+  PR_ASSIGN(tables.collectives, parse_collective_tables());
   return tables;
 }
 

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "operators/attention_tables.h"
+#include "operators/collective_tables.h"
 #include "operators/dtype.h"
 
 namespace photonrail::operators {
@@ -70,6 +72,8 @@ struct GpuTables {
 // Everything. A new kind of table is one more member here and one more call in parse_tables().
 struct CalibrationTables {
   std::vector<GpuTables> gpus;
+  AttentionTables attention;  // all of H100
+  CollectiveTables collectives;
 
   const GpuTables& of(std::string_view gpu) const;  // one of `gpus`
 };
