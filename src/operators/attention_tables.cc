@@ -85,6 +85,7 @@ Result<DecodeGrid> decode_grid(const Cells& cells) {
       const float cell = line == cells.end() ? 0 : line->second[static_cast<std::size_t>(context)];
       if (cell > 0) grid.at(row, context) = cell;
       else if (row % 2 == 0 && row > 0) grid.at(row, context) = 2 * grid.at(row - 2, context);
+      else if (row == 0 && context > 0) grid.at(row, context) = 2 * grid.at(row, context - 1);
       else if (row == 0)
         return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: a gap in one row", kDecodeName));
     }
