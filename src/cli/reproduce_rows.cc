@@ -51,18 +51,30 @@ std::string verdict(const std::vector<ReproduceRow>& rows) {
 
 bool is_own(const ReproduceRow& row) { return row.id.find(kOwnRow) != std::string::npos; }
 
-// "step time: why" without its beginning, which the table's head has.
-std::string without_prefix(const std::string& quantity) {
-  const std::size_t colon = quantity.find(": ");
-  return colon == std::string::npos ? quantity : quantity.substr(colon + 2);
+constexpr std::string_view kLadder = "step time: ";
+
+// Own figures of one quantity under changes that add up: each is compared with the one before.
+bool is_ladder(const std::vector<ReproduceRow>& rows) {
+  return std::all_of(rows.begin(), rows.end(),
+                     [](const ReproduceRow& row) { return !is_own(row) || row.quantity.starts_with(kLadder); });
+}
+
+report::Table own_table(bool ladder) {
+  if (ladder) {
+    return {"",
+            {{"own physics, one change after the other", false}, {"step time"}, {"unit", false}, {"change"}},
+            {},
+            {}};
+  }
+  return {"", {{"own figures", false}, {"ours"}, {"unit", false}}, {}, {}};
 }
 
 // The rows of one case: figures beside published ones, then, line by line, what own physics make of it.
 std::string case_text(const std::vector<ReproduceRow>& rows, const report::TextStyle& style) {
   report::Table compared{
       rows.front().case_name, {{"", false}, {"published"}, {"ours"}, {"unit", false}, {"error"}}, {}, {}};
-  report::Table own{
-      "", {{"own physics, one change after the other", false}, {"step time"}, {"unit", false}, {"change"}}, {}, {}};
+  const bool ladder = is_ladder(rows);
+  report::Table own = own_table(ladder);
   const ReproduceRow* before = nullptr;
   std::string refused;
   for (const ReproduceRow& row : rows) {
@@ -71,12 +83,17 @@ std::string case_text(const std::vector<ReproduceRow>& rows, const report::TextS
       compared.rows.push_back({row.quantity, number_text(row.published), ours_text(row), row.unit, error_text(row)});
       continue;
     }
+    if (!ladder) {
+      own.rows.push_back({row.quantity, ours_text(row), row.unit});
+      continue;
+    }
     const bool compares = before != nullptr && before->ours && row.ours;
     const std::string change = compares ? fmt::format("{:+.2f} %", (*row.ours / *before->ours - 1) * 100) : "";
-    own.rows.push_back({without_prefix(row.quantity), ours_text(row), row.unit, change});
+    own.rows.push_back({row.quantity.substr(kLadder.size()), ours_text(row), row.unit, change});
     before = &row;
   }
-  return report::render_table(compared, style) + (own.rows.empty() ? "" : report::render_table(own, style)) + refused;
+  if (compared.rows.empty()) std::swap(own.title, compared.title);
+  return (compared.rows.empty() ? "" : report::render_table(compared, style)) + (own.rows.empty() ? "" : report::render_table(own, style)) + refused;
 }
 
 }  // namespace
