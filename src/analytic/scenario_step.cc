@@ -223,7 +223,9 @@ class Builder {
     };
     if (!last) out.forward_overlap = hidden(t.sum);
     if (last && !p.round_trips) out.forward_overlap = hidden(t.loss);
-    if (!first) out.backward_overlap = hidden(t.sum);
+    if (first) return;
+    out.backward_overlap = hidden(t.sum);
+    out.closing = t.sum;
   }
 
   // -- after the last backward pass ---------------------------------------------------------------------------------
@@ -263,9 +265,23 @@ class Builder {
     const std::int64_t share =
         sharded ? (parameters + job_.parallelism.data - 1) / job_.parallelism.data : parameters;
     out.optimizer = rounded(operators::optimizer_step(share, shape_, job_.gpu));
+    const double gathered = head.gather + real(layers) * layer.gather + embedding.gather;
+    out.group_work = reductions() * reduced + gathers() * gathered;
     if (!sharded || training().sharding == model::Sharding::zero3) return {};
-    out.gather_tail = head.gather + real(layers) * layer.gather + embedding.gather;
+    out.gather_tail = gathered;
     return {};
+  }
+
+  // How often a bucket is reduced and gathered in a step.
+  double reductions() const {
+    const bool every = training().sharding == model::Sharding::zero2 ||
+                       (training().sharding == model::Sharding::zero3 && training().reshard_after_forward);
+    return every ? real(training().microbatches) : 1;
+  }
+  double gathers() const {
+    if (training().sharding == model::Sharding::zero0) return 0;
+    if (training().sharding != model::Sharding::zero3 || !training().reshard_after_forward) return 1;
+    return 2 * real(training().microbatches);
   }
 
   // Reductions follow one another, each issued when its gradient exists: what remains after the last computation.

@@ -40,7 +40,8 @@ StepTime describe(const Stage& s, double microbatches, double seconds) {
   t.reduce = s.reduce_tail;
   t.optimizer = s.optimizer;
   t.update = s.gather_tail;
-  t.bubble = seconds - work.total() - t.reduce - t.optimizer - t.update;
+  t.bubble = seconds - (work.total() - s.closing) - t.reduce - t.optimizer - t.update;
+  t.tensor -= s.closing;
   return t;
 }
 
@@ -77,7 +78,7 @@ StepTime compose(const StepPieces& p) {
                      upstream + occupied(p, i, m) + s.backward_overlap);
     }
     const double after = s.reduce_tail + s.optimizer + s.gather_tail;
-    const double end = std::max(out - s.backward_overlap + after, s.group_work);
+    const double end = std::max(out - s.closing + after, s.group_work);
     if (end > best.seconds) best = describe(s, m, end);
   }
   return best;

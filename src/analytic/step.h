@@ -55,7 +55,8 @@ struct Stage {
   Pass backward;
   double forward_overlap = 0;   // of `forward`, hidden behind the next pass
   double backward_overlap = 0;  // of `backward`, hidden behind the next pass
-  double reduce_tail = 0;       // exposed gradient reductions after the last backward pass
+  double closing = 0;           // of `backward`, after its last computation
+  double reduce_tail = 0;       // after the last computation: exposed gradient reductions
   double optimizer = 0;
   double gather_tail = 0;       // exposed gathering of updated parameters
   double group_work = 0;        // of the data-parallel group in the whole step: no step is shorter

@@ -52,7 +52,7 @@ Status check(const DecoderShape& s, const TrainingConfig& c) {
   PR_TRY(check_divides("the tensor degree", c.tensor, "heads", s.heads));
   PR_TRY(check_divides("data degree x micro_batch", c.data * c.micro_batch, "global_batch", c.global_batch));
   PR_TRY(check_divides("the context degree", c.context, "sequence", c.sequence));
-  if (s.layers < c.pipeline * c.interleave) {
+  if (s.layers + (c.pipeline > 1 ? 2 : 0) < c.pipeline * c.interleave) {
     return fail(ErrorCode::invalid_input,
                 fmt::format("{} stages of {} chunks need as many layers, but the model has {}", c.pipeline,
                             c.interleave, s.layers));

@@ -18,4 +18,12 @@ Result<std::vector<Point>> score_azure_gemm(const Csv& table, const Scoring& sco
 Result<std::vector<Point>> score_llmcompass_gemm(const Csv& table, const Scoring& scoring);  // LLMCompass
 Result<std::vector<Point>> score_layer_operators(const Csv& table, const Scoring& scoring);  // Vidur
 
+// Training steps.
+Result<std::vector<Point>> score_vtrain(const Csv& table, const Scoring& scoring);              // training_megatron_rows.cc
+Result<std::vector<Point>> score_korthikanti_times(const Csv& table, const Scoring& scoring);   // training_megatron_rows.cc
+Result<std::vector<Point>> score_korthikanti_memory(const Csv& table, const Scoring& scoring);  // training_megatron_rows.cc
+Result<std::vector<Point>> score_narayanan(const Csv& table, const Scoring& scoring);           // training_megatron_rows.cc
+Result<std::vector<Point>> score_mlperf_training(const Csv& table, const Scoring& scoring);     // training_nvidia_rows.cc
+Result<std::vector<Point>> score_megatron_bridge(const Csv& table, const Scoring& scoring);     // training_nvidia_rows.cc
+
 }  // namespace photonrail::validation
