@@ -104,10 +104,13 @@ Result<DecodeGrid> decode_grid(const Cells& cells) {
   return grid;
 }
 
-Result<PrefillGrid> prefill_grid(const Cells& cells) {
+// `fewer`: the same with fewer heads to a group, which has rows that a wider group cannot have; null for a group of one.
+Result<PrefillGrid> prefill_grid(const Cells& cells, const PrefillGrid* fewer) {
   PrefillGrid grid;
+  const int first = cells.begin()->first;
   for (int row = 0; row < PrefillGrid::kRows; ++row) {
     const auto line = cells.find(row);
+    if (row < first && fewer) grid.measured[static_cast<std::size_t>(row)] = fewer->measured[static_cast<std::size_t>(row)];
     const auto cell = [&](int length) {
       return line == cells.end() ? 0.0F : line->second[static_cast<std::size_t>(length)];
     };
@@ -117,6 +120,7 @@ Result<PrefillGrid> prefill_grid(const Cells& cells) {
         value = between_lengths(cell(length - 1), cell(length + 1));
       if (value > 0 && grid.measured[static_cast<std::size_t>(row)] == length)
         grid.measured[static_cast<std::size_t>(row)] = static_cast<std::uint8_t>(length + 1);
+      if (value == 0 && row < first && fewer) value = fewer->at(row, length);
       if (value == 0 && row > 0) value = 2 * grid.at(row - 1, length);
       // The longest prompts of one head: in proportion to the square, from the last measured.
       if (value == 0 && length > 1) value = 4 * grid.at(row, length - 2);
@@ -172,8 +176,11 @@ Result<std::vector<PrefillTable>> parse_prefill() {
   }
   std::vector<PrefillTable> result;
   for (const auto& [key, cells] : tables) {
-    PR_ASSIGN(const PrefillGrid grid, prefill_grid(cells));
-    result.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), grid});
+    const auto& [compute, kv, head_size, group] = key;
+    const PrefillTable* last = result.empty() ? nullptr : &result.back();
+    const bool alike = last && last->compute == compute && last->kv == kv && last->head_size == head_size;
+    PR_ASSIGN(const PrefillGrid grid, prefill_grid(cells, alike ? &last->grid : nullptr));
+    result.push_back({compute, kv, head_size, group, grid});
   }
   return result;
 }
