@@ -79,6 +79,7 @@ class Commands {
     add_schema();
     add_catalog_command();
     add_infer();
+    add_energy();
     add_sensitivity();
     add_version();
   }
@@ -315,6 +316,25 @@ class Commands {
         ->option_text("DIR");
   }
 
+  void add_energy() {
+    CLI::App& c = command(
+        "energy",
+        "Energy of a training step: per bit, as the photonic fabric paper has it, and by components with their static "
+        "power; what each constant does to the saving",
+        "Examples:\n"
+        "  photonrail energy examples/energy-gpt3-h100-512.toml\n"
+        "  photonrail energy examples/energy-llama-80b.toml --set published.photonic_adapter='30 pJ'\n"
+        "  photonrail energy examples/energy-llama-80b.toml --set scenario.training.sequence=8192\n"
+        "Sweeps and break-evens of any value: photonrail sensitivity energy FILE.",
+        energy_);
+    add_source(c, energy_.source, "SCENARIO", "Energy scenario (TOML)", true);
+    add_format(c, energy_.format);
+    c.add_option("--out", energy_.out, "Directory for the report in every format and the scenario as run")
+        ->option_text("DIR");
+    add_threads(c, energy_.threads);
+    c.add_flag("--quiet", energy_.quiet, "No progress on standard error");
+  }
+
   void add_sensitivity() {
     CLI::App& c = command(
         "sensitivity",
@@ -375,6 +395,7 @@ class Commands {
   ValidateOptions validate_;
   InferOptions infer_;
   CheckOptions check_;
+  EnergyOptions energy_;
   SensitivityOptions sensitivity_;
   VersionOptions version_;
 };

@@ -24,6 +24,7 @@ Status run(const ReproduceOptions& options);
 Status run(const ValidateOptions& options);
 Status run(const InferOptions& options);
 Status run(const CheckOptions& options);
+Status run(const EnergyOptions& options);
 Status run(const SensitivityOptions& options);
 Status run(const VersionOptions& options);
 

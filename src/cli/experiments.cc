@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "analytic/scenario_step.h"
+#include "cli/energy_input.h"
 #include "cli/scenario_input.h"
 #include "cli/study_report.h"
 #include "config/diagnostics.h"
@@ -87,6 +88,7 @@ struct Entry {
   const char* command;
   Evaluate evaluate;
 };
+constexpr const char* kEnergy = "energy";  // keeps the step of its training scenario from one value to the next
 constexpr std::array kEntries = {
     Entry{"simulate", evaluate_simulate},         Entry{"step", evaluate_step}, Entry{"cost", evaluate_cost},
     Entry{"infer", inference::evaluate_infer},    Entry{"check", pool::evaluate_check},
@@ -97,18 +99,20 @@ constexpr std::array kEntries = {
 std::vector<std::string> experiment_names() {
   std::vector<std::string> names;
   for (const Entry& entry : kEntries) names.emplace_back(entry.command);
+  names.emplace_back(kEnergy);
   return names;
 }
 
 Result<sensitivity::Experiment> experiment_of(const std::string& command, const ScenarioSource& source) {
   const auto* entry = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& e) { return command == e.command; });
-  if (entry == kEntries.end()) {
+  if (entry == kEntries.end() && command != kEnergy) {
     const std::vector<std::string> names = experiment_names();
     return fail(ErrorCode::usage, fmt::format("'{}' is no command with a scenario to vary{}\n  hint: one of {}", command,
                                               config::did_you_mean(command, {names.begin(), names.end()}),
                                               fmt::join(names, ", ")));
   }
   PR_ASSIGN(catalog::Catalog loaded, read_catalog(source.catalog_directory));
+  if (command == kEnergy) return energy_experiment(source.file, source.sets, loaded);
   const auto catalog = std::make_shared<const catalog::Catalog>(std::move(loaded));
   return [evaluate = entry->evaluate, file = source.file, below = source.sets,
           catalog](const std::vector<std::string>& sets) -> Result<Metrics> {

@@ -111,6 +111,14 @@ struct CheckOptions {
   std::string out;
 };
 
+struct EnergyOptions {
+  ScenarioSource source;
+  Format format = Format::text;
+  std::string out;
+  unsigned threads = 0;
+  bool quiet = false;
+};
+
 struct SensitivityOptions {
   std::string command;  // whose scenario is varied: "simulate", "infer", ...
   ScenarioSource source;
@@ -134,7 +142,7 @@ struct VersionOptions {};
 
 using Command =
     std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
-                 ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, CheckOptions, SensitivityOptions,
+                 ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, CheckOptions, EnergyOptions, SensitivityOptions,
                  VersionOptions>;
 
 }  // namespace photonrail::cli

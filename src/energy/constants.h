@@ -38,6 +38,7 @@ struct ComponentConstants {
   Power scale_up_switch{80};         // one of the four NVSwitch chips of a node, static
   Power adapter{26};                 // 400 Gb/s adapter, per GPU
   Power optic{9};                    // 400 Gb/s module, each end
+  Power switch_port{11.7};           // one 400 Gb/s port of a network switch, without module; scales with the rate
   Power storage{60};                 // per node
   Power board{60};                   // per node: management, regulators of the base board
   double fans = 0.10;                // share of what the node's electronics draw; 0.02 with cold plates
@@ -54,6 +55,7 @@ struct ConstantRange {
   std::string_view path;  // "components.memory_bit"
   double low = 0;
   double high = 0;
+  std::string_view unit;  // "J" (per bit), "W", or "" of a share
   bool photonic_claim = false;  // of a part that nobody can buy
   std::string_view source;
 };

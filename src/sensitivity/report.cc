@@ -72,13 +72,19 @@ report::Table tornado_table(const Tornado& t) {
       if (end) low = std::min(low, *end), high = std::max(high, *end);
     }
   }
+  std::size_t still = 0;
   for (const TornadoBar& bar : t.bars) {
+    if (bar.at_low && bar.at_high && bar.swing() == 0) {
+      ++still;
+      continue;
+    }
     const double from = bar.at_low.value_or(t.base), to = bar.at_high.value_or(t.base);
     table.rows.push_back({bar.path, bar.low_text, bar.high_text, human(bar.at_low, t.unit), human(bar.at_high, t.unit),
                           human(bar.swing(), t.unit), bar.elasticity ? fmt::format("{:+.3f}", *bar.elasticity) : "-",
                           bar_text(from, to, t.base, low, high)});
     if (!bar.note.empty()) table.notes.push_back(fmt::format("{}: {}", bar.path, first_line(bar.note)));
   }
+  if (still > 0) table.notes.push_back(fmt::format("{} not shown: they do not move it.", report::counted(static_cast<std::int64_t>(still), "other")));
   table.notes.push_back("Each parameter alone, the others at their base. Elasticity: d ln metric / d ln parameter at the base.");
   return table;
 }
