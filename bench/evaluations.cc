@@ -12,18 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "allocations.h"
 #include "base/random.h"
 #include "inference/serving.h"
-
-// Counts what the program allocates.
-static std::uint64_t allocations = 0;
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  std::abort();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -93,12 +84,12 @@ template <class Evaluate>
 double rate(const char* name, double promised, const std::vector<Point>& list, const Evaluate& evaluate) {
   double checksum = 0;
   for (std::size_t i = 0; i < list.size() / 10; ++i) checksum += evaluate(list[i]);  // warm the caches of the CPU
-  const std::uint64_t before = allocations;
+  const std::uint64_t before = allocations();
   const auto start = std::chrono::steady_clock::now();
   for (const Point& point : list) checksum += evaluate(point);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const double each = static_cast<double>(list.size()) / seconds.count();
-  const std::uint64_t allocated = allocations - before;
+  const std::uint64_t allocated = allocations() - before;
   std::printf("%-28s %12.0f /s   promised %9.0f   %s   (%llu allocations, checksum %.6e)\n", name, each, promised,
               each >= promised && allocated == 0 ? "ok" : "MISSED", static_cast<unsigned long long>(allocated),
               checksum);
