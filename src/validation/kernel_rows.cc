@@ -98,6 +98,7 @@ Result<std::vector<Point>> score_products(const Csv& table, const Scoring& scori
     PR_ASSIGN(const double value, table.number(row, form.value_column));
     Point point = point_of(table, row, **kernels, "product");
     point.row.case_name = fmt::format("{} {} x {} x {}", operators::name_of(*dtype), shape[0], shape[1], shape[2]);
+    point.model = "(kernel)";
     point.regime = fmt::format("{} product, {}", operators::name_of(*dtype), regime_of(shape[0]));
     const bool on_grid = (*kernels)->gemm_is_grid_point(shape[0], shape[1], shape[2], *dtype);
     if (on_grid || (form.calibrates_a100 && (*kernels)->gpu() == "A100")) point.apart = kCalibrated;
