@@ -26,4 +26,9 @@ Result<std::vector<Point>> score_narayanan(const Csv& table, const Scoring& scor
 Result<std::vector<Point>> score_mlperf_training(const Csv& table, const Scoring& scoring);     // training_nvidia_rows.cc
 Result<std::vector<Point>> score_megatron_bridge(const Csv& table, const Scoring& scoring);     // training_nvidia_rows.cc
 
+// Power at the plug.                                                                           energy_rows.cc
+Result<std::vector<Point>> score_training_power(const Csv& table, const Scoring& scoring);   // MLPerf training
+Result<std::vector<Point>> score_inference_power(const Csv& table, const Scoring& scoring);  // MLPerf inference
+Result<std::vector<Point>> score_energy_anchors(const Csv& table, const Scoring& scoring);
+
 }  // namespace photonrail::validation

@@ -16,6 +16,9 @@ std::span<const TableKind> table_kinds() {
       {"azure_gemm.csv", score_azure_gemm, "matrix products"},
       {"gemm_a100_mi210_llmcompass.csv", score_llmcompass_gemm, "matrix products of A100"},
       {"vidur_llama2_70b_layer_ops_ms.csv", score_layer_operators, "operators of a layer of Llama 2 70B"},
+      {"mlperf_training_power.csv", score_training_power, "power of training nodes at the plug"},
+      {"mlperf_inference_v4.1_power.csv", score_inference_power, "power of serving nodes at the plug"},
+      {"energy_anchor_points.csv", score_energy_anchors, "power and energy per token of a GPT-3 run"},
   };
   return kKinds;
 }
