@@ -8,8 +8,8 @@ Prefill. The same, with sequences times query heads in the place of the rows; th
 Kept are powers of two, and half steps (three halves of one) of the prefill length, and of the rows where every query
 head has its own KV head (that kernel works in waves); everything else is left out and is what report() measures the
 interpolation on. Runs with a sliding window are not used.
-More than 16 query heads on one KV head take tiles of 32; more than 32 fall back to a kernel that reads the cache once
-for each query head, so its time is proportional to the group.
+More than 16 query heads on one KV head take tiles of 32; more than 32 fall back to a kernel that works query head by
+query head, so twice the group is as good as twice the rows.
 """
 import collections
 import csv
@@ -86,7 +86,7 @@ def build(data):
             ["kv"], DECODE_GROUPS, CONTEXTS),
         "attention_prefill_h100.csv": text_of(
             load(data, "ctx"),
-            "Causal attention of whole prompts: microseconds; rows = sequences x query heads, a column for each length.",
+            "Causal attention of whole prompts: microseconds; rows = sequences x query heads, a column a length.",
             ["compute", "kv"], PREFILL_GROUPS, LENGTHS),
     }
 
@@ -138,7 +138,7 @@ def weights(groups, group, inverse):
     """Groups to mix and their weights; prefill mixes in 1 / group, which the traffic of keys and values goes with."""
     measure = (lambda g: 1 / g) if inverse else (lambda g: g)
     if not inverse and group > 16:
-        return [(32, 1)] if group <= 32 else [(64, group / 64)] if 64 in groups else []
+        return [(32 if group <= 32 else 64, 1)]
     between = blend(groups, group)
     if between is None:
         return []
@@ -162,7 +162,8 @@ def errors(tables, text, formats_count, lengths, quadratic):
             for g, w in parts:
                 if w:
                     rows = rows_kept(g, formats)
-                    value = estimate(kept[formats, head_size, g], rows, axis, count, length, quadratic)
+                    at = count * group / g if g == 64 and not quadratic else count
+                    value = estimate(kept[formats, head_size, g], rows, axis, at, length, quadratic)
                     total = None if value is None or total is None else total + w * value
             if total is not None:
                 yield (formats, head_size), total / statistics.median(times) - 1
@@ -178,6 +179,7 @@ def report(data, texts):
             found[key].append(error)
         for key, values in sorted(found.items(), key=str):
             sizes = sorted(abs(v) for v in values)
-            lines.append(f"{name[:-4]}, {key}: {len(values)} points left out, mean error {statistics.mean(sizes):.1%}, "
-                         f"bias {statistics.mean(values):+.1%}, P90 {sizes[int(0.9 * len(sizes))]:.1%}")
+            lines.append(f"{name[:-4]}, {key}: {len(values)} points left out, mean {statistics.mean(sizes):.1%}, "
+                         f"median {statistics.median(sizes):.1%}, P90 {sizes[int(0.9 * len(sizes))]:.1%}, "
+                         f"worst {sizes[-1]:.0%}, bias {statistics.mean(values):+.1%}")
     return "\n".join(lines) + "\n"

@@ -152,6 +152,6 @@ def report(data, texts):
             ours = at(envelope(kept[gpu.lower(), "nccl", "all_reduce", 8]), size)
             if row["gpu"] == gpu and ours and size >= 1 << 20:
                 found.append(ours / (size * 1.75 / float(row["busbw_GBps"]) / 1e3) - 1)
-        lines.append(f"collectives, all-reduce of 8 {gpu} against Azure, 1 MiB and more: {len(found)} points, mean error "
-                     f"{sum(map(abs, found)) / len(found):.1%}, bias {sum(found) / len(found):+.1%}")
+        lines.append(f"collectives, all-reduce of 8 {gpu} against Azure, 1 MiB and more: {len(found)} points, mean "
+                     f"error {sum(map(abs, found)) / len(found):.1%}, bias {sum(found) / len(found):+.1%}")
     return "\n".join(lines) + "\n"

@@ -14,9 +14,10 @@ namespace {
 constexpr double kLatentComputeShare = 0.66;  // attention.h: FlashMLA on H800
 constexpr double kLatentMemoryShare = 0.89;
 constexpr const char* kAttentionGpu = "h100";  // that the tables were measured on
-constexpr int kWidestTile = 32;      // query heads that one tile of the grouped kernel holds
-constexpr int kUngrouped = 64;       // the table of the kernel that reads the cache once for each query head
-constexpr int kLargestHead = 256;    // beyond, attention is taken to be latent
+constexpr int kWidestTile = 32;                // query heads that one tile of the grouped kernel holds
+constexpr int kUngrouped = 64;                 // the table of the kernel that works query head by query head
+constexpr int kSmallestHead = 64;
+constexpr int kLargestHead = 256;  // beyond, attention is taken to be latent
 
 // Below: node and how far towards the next, in the measure of the axis. Never negative; x may lie beyond the axis.
 struct Place {
@@ -75,8 +76,9 @@ Place place_of_length(double length) {
 
 template <class Grid>
 double mixed(const Grid& grid, const Place& row, const Place& column) {
-  const double low = grid.at(row.node, column.node) +
-                     column.share * static_cast<double>(grid.at(row.node, column.node + 1) - grid.at(row.node, column.node));
+  const double low =
+      grid.at(row.node, column.node) +
+      column.share * static_cast<double>(grid.at(row.node, column.node + 1) - grid.at(row.node, column.node));
   const double high =
       grid.at(row.node + 1, column.node) +
       column.share * static_cast<double>(grid.at(row.node + 1, column.node + 1) - grid.at(row.node + 1, column.node));
@@ -88,7 +90,8 @@ Basis basis_at(const Grid& grid, const Place& row, const Place& column, Basis ba
   const auto inside = [&](int node) {
     return column.node + (column.share > 0 ? 1 : 0) < grid.measured[static_cast<std::size_t>(node)];
   };
-  const bool measured = row.share <= 1 && column.share <= 1 && inside(row.node) && (row.share == 0 || inside(row.node + 1));
+  const bool measured =
+      row.share <= 1 && column.share <= 1 && inside(row.node) && (row.share == 0 || inside(row.node + 1));
   return measured ? basis : std::max(basis, Basis::extended);
 }
 
@@ -111,8 +114,7 @@ Neighbours neighbours(const std::vector<int>& values, double x) {
   PR_CHECK(!values.empty(), "an attention table without entries");
   if (x <= values.front()) return {0, 0, 0};
   for (std::size_t i = 1; i < values.size(); ++i) {
-    if (x <= values[i])
-      return {i - 1, i, (x - values[i - 1]) / static_cast<double>(values[i] - values[i - 1])};
+    if (x <= values[i]) return {i - 1, i, (x - values[i - 1]) / static_cast<double>(values[i] - values[i - 1])};
   }
   return {values.size() - 1, values.size() - 1, 0};
 }
@@ -129,34 +131,47 @@ std::vector<int> values_of(const std::vector<Table>& tables, const Wanted& wante
   return values;
 }
 
+double value_size(const AttentionShape& shape) {
+  return static_cast<double>(shape.value_size > 0 ? shape.value_size : shape.head_size);
+}
+
 bool eight_bits(Dtype dtype) { return bytes_of(dtype) < 1.5; }
 
-double best_share(const DecodeGrid& grid, double bytes_per_row_and_token, double memory) {
-  double best = 0;
+// Adds seconds for each row and token. Fast memory takes no more away than leaves the quickest launch.
+void add_work(DecodeGrid& grid, double seconds_per_token) {
+  const double least = grid.at(0, 0);
   for (int row = 0; row < DecodeGrid::kRows; ++row) {
-    for (int context = 0; context < grid.measured[static_cast<std::size_t>(row)]; ++context) {
-      const double bytes = bytes_per_row_and_token * DecodeGrid::rows(row) * DecodeGrid::context(context);
-      best = std::max(best, bytes / (static_cast<double>(grid.at(row, context)) * memory));
+    for (int context = 0; context < DecodeGrid::kContexts; ++context) {
+      float& seconds = grid.at(row, context);
+      const double moved = seconds + seconds_per_token * DecodeGrid::rows(row) * DecodeGrid::context(context);
+      seconds = static_cast<float>(std::max(moved, std::min<double>(seconds, least)));
     }
   }
-  return std::min(best, 1.0);
+}
+
+// The latency of one row, and work of its own. Beyond 4096 tokens one row is no longer latency alone.
+void make_latent(DecodeGrid& grid, double seconds_per_token) {
+  constexpr int kLastLatency = 7;
+  const DecodeGrid grouped = grid;
+  for (int row = 0; row < DecodeGrid::kRows; ++row) {
+    for (int context = 0; context < DecodeGrid::kContexts; ++context) {
+      const double work = seconds_per_token * DecodeGrid::rows(row) * DecodeGrid::context(context);
+      grid.at(row, context) = static_cast<float>(grouped.at(0, std::min(context, kLastLatency)) + work);
+    }
+  }
 }
 
 // Decoding tables of one cache format and head size, mixed for a group.
 DecodeGrid decode_group(const std::vector<DecodeTable>& tables, Dtype kv, int head_size, double group) {
   const auto here = [&](const DecodeTable& t) { return t.kv == kv && t.head_size == head_size; };
   const auto grid = [&](int g) -> const DecodeGrid& {
-    const auto at = std::find_if(tables.begin(), tables.end(),
-                                 [&](const DecodeTable& t) { return here(t) && t.group == g; });
+    const auto at =
+        std::find_if(tables.begin(), tables.end(), [&](const DecodeTable& t) { return here(t) && t.group == g; });
     PR_CHECK(at != tables.end(), "an attention table that was listed");
     return at->grid;
   };
   const std::vector<int> groups = values_of(tables, here, [](const DecodeTable& t) { return t.group; });
-  if (group > kWidestTile && groups.back() == kUngrouped) {
-    DecodeGrid result = grid(kUngrouped);
-    for (float& seconds : result.seconds) seconds *= static_cast<float>(group / kUngrouped);
-    return result;
-  }
+  if (group > kWidestTile && groups.back() == kUngrouped) return grid(kUngrouped);
   // Beyond 16 heads the tile of 32 serves whole.
   const double tile = group > 16 ? std::max<double>(group, kWidestTile) : group;
   const Neighbours at = neighbours(groups, std::min<double>(tile, kWidestTile));
@@ -177,16 +192,15 @@ PrefillGrid prefill_group(const std::vector<PrefillTable>& tables, Dtype compute
     return t.compute == compute && t.kv == kv && t.head_size == head_size;
   };
   const auto grid = [&](int g) -> const PrefillGrid& {
-    const auto at = std::find_if(tables.begin(), tables.end(),
-                                 [&](const PrefillTable& t) { return here(t) && t.group == g; });
+    const auto at =
+        std::find_if(tables.begin(), tables.end(), [&](const PrefillTable& t) { return here(t) && t.group == g; });
     PR_CHECK(at != tables.end(), "an attention table that was listed");
     return at->grid;
   };
   const std::vector<int> groups = values_of(tables, here, [](const PrefillTable& t) { return t.group; });
   Neighbours at = neighbours(groups, group);
   // The traffic of keys and values goes with 1 / group.
-  if (at.share > 0)
-    at.share = (1 / group - 1.0 / groups[at.low]) / (1.0 / groups[at.high] - 1.0 / groups[at.low]);
+  if (at.share > 0) at.share = (1 / group - 1.0 / groups[at.low]) / (1.0 / groups[at.high] - 1.0 / groups[at.low]);
   return blend(grid(groups[at.low]), grid(groups[at.high]), at.share);
 }
 
@@ -195,8 +209,7 @@ PrefillGrid prefill_grid(const AttentionTables& tables, Dtype compute, Dtype kv,
   const std::vector<int> sizes = values_of(tables.prefill, here, [](const PrefillTable& t) { return t.head_size; });
   const Neighbours at = neighbours(sizes, head_size);
   const PrefillGrid low = prefill_group(tables.prefill, compute, kv, sizes[at.low], group);
-  return at.share == 0 ? low
-                       : blend(low, prefill_group(tables.prefill, compute, kv, sizes[at.high], group), at.share);
+  return at.share == 0 ? low : blend(low, prefill_group(tables.prefill, compute, kv, sizes[at.high], group), at.share);
 }
 
 }  // namespace
@@ -208,7 +221,8 @@ KernelTime PrefillAttentionCurve::at(double sequences, double tokens, double pas
   const double length = rows >= 1 ? span : rows * span + (1 - rows) * (past + tokens);
   const Place row = octave(rows, PrefillGrid::kRows);
   const Place column = place_of_length(length);
-  return {mixed(grid_, row, column), basis_at(grid_, row, column, past > 0 ? std::max(basis_, Basis::extended) : basis_)};
+  return {mixed(grid_, row, column),
+          basis_at(grid_, row, column, past > 0 ? std::max(basis_, Basis::extended) : basis_)};
 }
 
 double PrefillAttentionCurve::flops(double sequences, double tokens, double past) const {
@@ -217,7 +231,7 @@ double PrefillAttentionCurve::flops(double sequences, double tokens, double past
 
 KernelTime DecodeAttentionCurve::at(double sequences, double context) const {
   if (!(sequences > 0)) return {0, basis_};
-  const Place row = place_of_rows(sequences * kv_heads_);
+  const Place row = place_of_rows(sequences * rows_per_sequence_);
   const Place column = place_of_context(context);
   return {mixed(grid_, row, column), basis_at(grid_, row, column, basis_)};
 }
@@ -233,62 +247,50 @@ double DecodeAttentionCurve::bytes(double sequences, double context) const {
 DecodeAttentionCurve KernelModel::decode_attention(const AttentionShape& shape) const {
   PR_CHECK(shape.query_heads > 0 && shape.kv_heads > 0 && shape.head_size > 0, "attention without heads");
   const auto heads = static_cast<double>(shape.query_heads);
+  const auto kv_heads = static_cast<double>(shape.kv_heads);
   const auto size = static_cast<double>(shape.head_size);
-  const auto value = static_cast<double>(shape.value_size > 0 ? shape.value_size : shape.head_size);
+  const double value = value_size(shape);
   const bool latent = shape.kv_heads == 1 && shape.head_size > kLargestHead;
-  const double group = std::max(heads / static_cast<double>(shape.kv_heads), 1.0);
+  const double group = std::max(heads / kv_heads, 1.0);
   const Dtype table_kv = eight_bits(shape.kv) ? Dtype::fp8 : Dtype::bf16;
-  const MeasuredGpu& lender = tables_->of(kAttentionGpu).measured;
 
   DecodeAttentionCurve curve;
-  curve.kv_heads_ = static_cast<double>(shape.kv_heads);
+  curve.rows_per_sequence_ = kv_heads;
   curve.flops_per_token_ = 2 * heads * (size + value);
   // A latent cache holds one vector, of which the values are a part.
-  curve.bytes_per_token_ = curve.kv_heads_ * bytes_of(shape.kv) * (latent ? size : size + value);
+  const double per_row = bytes_of(shape.kv) * (latent ? size : size + value);
+  curve.bytes_per_token_ = kv_heads * per_row;
   curve.basis_ = own_->gpu == kAttentionGpu ? basis_ : std::max(basis_, Basis::carried_over);
   if (bytes_of(table_kv) != bytes_of(shape.kv)) curve.basis_ = Basis::assumed;
-  const double per_row = curve.bytes_per_token_ / curve.kv_heads_;
-  const double streaming = own_->measured.streaming / lender.streaming;
 
   if (latent) {
     curve.basis_ = Basis::assumed;
     curve.grid_ = decode_grid(tables_->attention, table_kv, 128, 16);
     double peak = rates_.peak[static_cast<std::size_t>(shape.compute)];
     if (peak <= 0) peak = rates_.peak[static_cast<std::size_t>(Dtype::bf16)];
-    const double per_token = std::max(curve.flops_per_token_ / (kLatentComputeShare * peak),
-                                      per_row / (kLatentMemoryShare * rates_.memory));
-    const DecodeGrid grouped = curve.grid_;
-    for (int row = 0; row < DecodeGrid::kRows; ++row) {
-      for (int context = 0; context < DecodeGrid::kContexts; ++context) {
-        // Beyond 4096 tokens the time of one row is no longer latency alone.
-        const double start = grouped.at(0, std::min(context, 7));
-        const double work = per_token * DecodeGrid::rows(row) * DecodeGrid::context(context);
-        curve.grid_.at(row, context) = static_cast<float>(start + work);
-      }
-    }
+    make_latent(curve.grid_, std::max(curve.flops_per_token_ / (kLatentComputeShare * peak),
+                                      per_row / (kLatentMemoryShare * rates_.memory)));
     return curve;
   }
 
   curve.grid_ = decode_grid(tables_->attention, table_kv, size, group);
-  if (shape.head_size > kLargestHead || shape.head_size < 64) curve.basis_ = std::max(curve.basis_, Basis::extended);
-  const double measured_row = 2 * bytes_of(table_kv) * std::clamp<double>(size, 64, kLargestHead);
-  const double share = best_share(curve.grid_, measured_row, lender.memory);
-  const double change = per_row / (share * streaming * rates_.memory) - measured_row / (share * lender.memory);
-  for (int row = 0; row < DecodeGrid::kRows; ++row) {
-    for (int context = 0; context < DecodeGrid::kContexts; ++context) {
-      float& seconds = curve.grid_.at(row, context);
-      const double moved = seconds + change * DecodeGrid::rows(row) * DecodeGrid::context(context);
-      // Fast memory never takes more than the launch and the least share away.
-      seconds = static_cast<float>(std::max(moved, std::min<double>(seconds, curve.grid_.at(0, 0))));
-    }
-  }
+  if (shape.head_size > kLargestHead || shape.head_size < kSmallestHead)
+    curve.basis_ = std::max(curve.basis_, Basis::extended);
+  // Query head by query head: twice the group is twice the rows, each with less of the cache.
+  const double rows_per_head = group > kWidestTile ? group / kUngrouped : 1;
+  curve.rows_per_sequence_ *= rows_per_head;
+  const MeasuredGpu& lender = tables_->of(kAttentionGpu).measured;
+  const double measured_row = 2 * bytes_of(table_kv) * std::clamp<double>(size, kSmallestHead, kLargestHead);
+  const double read_rate = tables_->attention.read_rate;
+  const double own_rate = read_rate * own_->measured.streaming / lender.streaming * rates_.memory / lender.memory;
+  add_work(curve.grid_, (per_row / own_rate - measured_row / read_rate) / rows_per_head);
   return curve;
 }
 
 PrefillAttentionCurve KernelModel::prefill_attention(const AttentionShape& shape) const {
   PR_CHECK(shape.query_heads > 0 && shape.kv_heads > 0 && shape.head_size > 0, "attention without heads");
   const auto size = static_cast<double>(shape.head_size);
-  const auto value = static_cast<double>(shape.value_size > 0 ? shape.value_size : shape.head_size);
+  const double value = value_size(shape);
   const double group = std::max(static_cast<double>(shape.query_heads) / static_cast<double>(shape.kv_heads), 1.0);
   const MeasuredGpu& lender = tables_->of(kAttentionGpu).measured;
   const double peak_bf16 = rates_.peak[static_cast<std::size_t>(Dtype::bf16)];
@@ -303,23 +305,24 @@ PrefillAttentionCurve KernelModel::prefill_attention(const AttentionShape& shape
   curve.basis_ = own_->gpu == kAttentionGpu ? basis_ : std::max(basis_, Basis::carried_over);
   curve.grid_ = prefill_grid(tables_->attention, fp8 ? Dtype::fp8 : Dtype::bf16, fp8_cache ? Dtype::fp8 : Dtype::bf16,
                              std::min<double>(size, kLargestHead), group);
-  if (shape.head_size > kLargestHead || shape.head_size < 64 || value != size)
+  if (shape.head_size > kLargestHead || shape.head_size < kSmallestHead || value != size)
     curve.basis_ = std::max(curve.basis_, Basis::extended);
 
-  const double table_sizes = 2 * std::clamp<double>(size, 64, kLargestHead);
+  const double table_sizes = 2 * std::clamp<double>(size, kSmallestHead, kLargestHead);
   const double peak = fp8_cache ? peak_fp8 : peak_bf16;
   const double lender_peak = fp8_cache ? lender.fp8 : lender.bf16;
   const float floor = curve.grid_.at(0, 0);
-  for (int row = 0; row < PrefillGrid::kRows; ++row) {
-    for (int length = 0; length < PrefillGrid::kLengths; ++length) {
-      const double tokens = PrefillGrid::length(length);
-      const double compute = tokens * tokens * table_sizes / lender_peak;
-      // Queries read, turned and written, output written; keys and values the same, once for each group.
-      const double memory = 2 * tokens * table_sizes / 2 * (4 + 4 / group) / lender.memory;
-      const double weight = compute / (compute + memory);
-      const double scale = weight * lender_peak / peak + (1 - weight) * lender.memory / rates_.memory;
+  for (int length = 0; length < PrefillGrid::kLengths; ++length) {
+    const double tokens = PrefillGrid::length(length);
+    const double compute = tokens * tokens * table_sizes / lender_peak;
+    // Queries read, turned and written, output written; keys and values the same, once for each group; 2 bytes each.
+    const double memory = 2 * tokens * table_sizes / 2 * (4 + 4 / group) / lender.memory;
+    const double weight = compute / (compute + memory);
+    const double rates = weight * lender_peak / peak + (1 - weight) * lender.memory / rates_.memory;
+    const double scale = rates * curve.sizes_ / table_sizes;
+    for (int row = 0; row < PrefillGrid::kRows; ++row) {
       float& seconds = curve.grid_.at(row, length);
-      seconds = static_cast<float>(floor + (seconds - floor) * scale * curve.sizes_ / table_sizes);
+      seconds = static_cast<float>(floor + (seconds - floor) * scale);
     }
   }
   return curve;

@@ -2,26 +2,27 @@
 //
 // Theory. Attention streams the cache past the queries (FlashAttention, Dao et al. 2022, arXiv 2205.14135); its blocks
 // of work are one per sequence and KV head (decoding) or per sequence, query head and tile of tokens (prefill). So
-//   decoding depends on  rows = sequences * kv_heads, the context, group = query_heads / kv_heads, head_size, the cache;
-//   prefill depends on   rows = sequences * query_heads, the tokens, and weakly on the group (traffic of K and V: 1/group).
-// Measured times (attention_tables.h) are interpolated straight in rows, in the context and in the square of the prefill
-// length: a launch plus work in proportion to rows * context, or rows * tokens^2, comes out exact. They include rotary
-// embedding, the write to the cache and the reduction of split contexts, which the measured engine fuses or launches
-// in the same call.
+//   decoding depends on  rows = sequences * kv_heads, context, group = query_heads / kv_heads, head_size, cache format;
+//   prefill depends on   rows = sequences * query_heads, tokens, and weakly on the group (traffic of K and V: 1/group).
+// Measured times (attention_tables.h) are interpolated straight in rows, in the context and in the square of the
+// prefill length: a launch plus work in proportion to rows * context, or rows * tokens^2, comes out exact. They include
+// rotary embedding, the write to the cache and the reduction of split contexts, which the measured engine fuses or
+// launches in the same call. Groups above 32 run query head by query head in the measured engine: twice the group is as
+// good as twice the rows.
 //
-// Past tokens (chunked prefill). n new tokens on p cached ones have the query tiles of n tokens and the mean span
-// p + n/2: those of rows * n / (2p + n) whole prompts of 2p + n tokens, and the same operations. That prompt is looked up;
+// Past tokens (chunked prefill). n new tokens on p cached ones have the query tiles of n tokens and the mean span p +
+// n/2: those of rows * n / (2p + n) whole prompts of 2p + n tokens, and the same operations. That prompt is looked up;
 // below one row, where a few tiles run side by side, the time is that of one row, whose length falls towards p + n, the
 // longest span of any tile. A rule, not a measurement: Basis::extended.
 //
-// Other rates than those measured at (H100). Decoding: the ideal time B / (u M) of the cache at the best utilisation u of
-// the table is exchanged for that of this GPU, the rest (launch, latency, half-empty GPUs) stays:
-//   t' = t + B / u (1 / M' - 1 / M).
+// Other rates than those measured at (H100). Decoding: the time B / R of reading the cache at the best rate R of all
+// the tables (0.93 of the memory rate M) is exchanged for that of this GPU, R' = R M' / M times the ratio of their
+// shares in copies; the rest (launch, latency, half-empty GPUs, arithmetic) stays:  t' = t + B (1 / R' - 1 / R).
 // Prefill: what is above the launch floor scales by w P / P' + (1 - w) M / M', w = (F/P) / (F/P + B/M).
 //
 // Latent attention with a value_size below head_size while decoding (MLA absorbed: one KV head) is not in the tables:
-// latency of the widest group at the same context, plus the larger of F / (0.66 P) and B / (0.89 M). The shares are those
-// of FlashMLA on H800 (660 TFLOP/s of 989, 3,000 GB/s of 3,350: github.com/deepseek-ai/FlashMLA). Basis::assumed.
+// latency of the widest group at the same context, plus the larger of F / (0.66 P) and B / (0.89 M). The shares are
+// those of FlashMLA on H800 (660 TFLOP/s of 989, 3,000 GB/s of 3,350: github.com/deepseek-ai/FlashMLA). Basis::assumed.
 //
 // Curves are values (2 KB), allocate nothing and may be used by any thread.
 #pragma once
@@ -49,7 +50,8 @@ struct AttentionShape {
 class PrefillAttentionCurve {
  public:
   KernelTime at(double sequences, double tokens, double past) const;
-  // Products Q K^T and A V over the causal half: 2 * tokens * (past + tokens / 2) * heads * (d_k + d_v) for each sequence.
+  // Products Q K^T and A V over the causal half: 2 * tokens * (past + tokens / 2) * heads * (d_k + d_v) for each
+  // sequence.
   double flops(double sequences, double tokens, double past) const;
 
  private:
@@ -70,7 +72,7 @@ class DecodeAttentionCurve {
  private:
   friend class KernelModel;
   DecodeGrid grid_;
-  double kv_heads_ = 0;
+  double rows_per_sequence_ = 0;
   double flops_per_token_ = 0;  // of one sequence
   double bytes_per_token_ = 0;
   Basis basis_ = Basis::measured;

@@ -40,8 +40,7 @@ Result<std::vector<int>> columns_of(const CsvTable& csv, std::size_t from, doubl
   for (std::size_t i = from; i < csv.heading.size(); ++i) {
     PR_ASSIGN(const double value, number_of(csv.heading[i], name));
     const std::optional<int> node = node_of(value, position, size);
-    if (!node)
-      return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: column {} is no node", name, value));
+    if (!node) return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: column {} is no node", name, value));
     columns.push_back(*node);
   }
   return columns;
@@ -50,8 +49,9 @@ Result<std::vector<int>> columns_of(const CsvTable& csv, std::size_t from, doubl
 // Seconds by row node and column node as far as measured, 0 elsewhere.
 using Cells = std::map<int, std::vector<float>>;
 
-Status add_row(Cells& cells, const std::vector<std::string_view>& row, std::size_t from, const std::vector<int>& columns,
-               double (*row_position)(int), int row_count, int column_count, const char* name) {
+Status add_row(Cells& cells, const std::vector<std::string_view>& row, std::size_t from,
+               const std::vector<int>& columns, double (*row_position)(int), int row_count, int column_count,
+               const char* name) {
   PR_ASSIGN(const double rows, number_of(row[from - 1], name));
   const std::optional<int> node = node_of(rows, row_position, row_count);
   if (!node) return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: {} rows are no node", name, rows));
@@ -83,9 +83,12 @@ Result<DecodeGrid> decode_grid(const Cells& cells) {
     if (line != cells.end()) grid.measured[static_cast<std::size_t>(row)] = measured_of(line->second);
     for (int context = 0; context < DecodeGrid::kContexts; ++context) {
       const float cell = line == cells.end() ? 0 : line->second[static_cast<std::size_t>(context)];
-      if (cell > 0) grid.at(row, context) = cell;
-      else if (row % 2 == 0 && row > 0) grid.at(row, context) = 2 * grid.at(row - 2, context);
-      else if (row == 0 && context > 0) grid.at(row, context) = 2 * grid.at(row, context - 1);
+      if (cell > 0)
+        grid.at(row, context) = cell;
+      else if (row % 2 == 0 && row > 0)
+        grid.at(row, context) = 2 * grid.at(row - 2, context);
+      else if (row == 0 && context > 0)
+        grid.at(row, context) = 2 * grid.at(row, context - 1);
       else if (row == 0)
         return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: a gap in one row", kDecodeName));
     }
@@ -104,13 +107,15 @@ Result<DecodeGrid> decode_grid(const Cells& cells) {
   return grid;
 }
 
-// `fewer`: the same with fewer heads to a group, which has rows that a wider group cannot have; null for a group of one.
+// `fewer`: the same with fewer heads to a group, which has rows that a wider group cannot have; null for a group of
+// one.
 Result<PrefillGrid> prefill_grid(const Cells& cells, const PrefillGrid* fewer) {
   PrefillGrid grid;
   const int first = cells.begin()->first;
   for (int row = 0; row < PrefillGrid::kRows; ++row) {
     const auto line = cells.find(row);
-    if (row < first && fewer) grid.measured[static_cast<std::size_t>(row)] = fewer->measured[static_cast<std::size_t>(row)];
+    if (row < first && fewer)
+      grid.measured[static_cast<std::size_t>(row)] = fewer->measured[static_cast<std::size_t>(row)];
     const auto cell = [&](int length) {
       return line == cells.end() ? 0.0F : line->second[static_cast<std::size_t>(length)];
     };
@@ -171,8 +176,8 @@ Result<std::vector<PrefillTable>> parse_prefill() {
     PR_ASSIGN(const Dtype kv, format_of(row[1], kPrefillName));
     PR_ASSIGN(const int head_size, whole(row[2], kPrefillName));
     PR_ASSIGN(const int group, whole(row[3], kPrefillName));
-    PR_TRY(add_row(tables[{compute, kv, head_size, group}], row, kFrom, columns, PrefillGrid::rows,
-                   PrefillGrid::kRows, PrefillGrid::kLengths, kPrefillName));
+    PR_TRY(add_row(tables[{compute, kv, head_size, group}], row, kFrom, columns, PrefillGrid::rows, PrefillGrid::kRows,
+                   PrefillGrid::kLengths, kPrefillName));
   }
   std::vector<PrefillTable> result;
   for (const auto& [key, cells] : tables) {
@@ -183,6 +188,22 @@ Result<std::vector<PrefillTable>> parse_prefill() {
     result.push_back({compute, kv, head_size, group, grid});
   }
   return result;
+}
+
+// Long contexts only: a short cache may lie in the last-level cache of the GPU.
+double best_read_rate(const std::vector<DecodeTable>& tables) {
+  constexpr int kFirst = 5;  // 1024 tokens
+  double best = 0;
+  for (const DecodeTable& table : tables) {
+    const double bytes = 2 * bytes_of(table.kv) * table.head_size;
+    for (int row = 0; row < DecodeGrid::kRows; ++row) {
+      for (int context = kFirst; context < table.grid.measured[static_cast<std::size_t>(row)]; ++context) {
+        const double seconds = table.grid.at(row, context);
+        best = std::max(best, bytes * DecodeGrid::rows(row) * DecodeGrid::context(context) / seconds);
+      }
+    }
+  }
+  return best;
 }
 
 }  // namespace
@@ -196,6 +217,7 @@ Result<AttentionTables> parse_attention_tables() {
   AttentionTables tables;
   PR_ASSIGN(tables.decode, parse_decode());
   PR_ASSIGN(tables.prefill, parse_prefill());
+  tables.read_rate = best_read_rate(tables.decode);
   return tables;
 }
 

@@ -61,6 +61,7 @@ struct PrefillTable {
 struct AttentionTables {
   std::vector<DecodeTable> decode;
   std::vector<PrefillTable> prefill;
+  double read_rate = 0;  // bytes/s, the best that any decoding kernel read a cache with
 };
 
 // Of calibration/attention_{decode,prefill}_h100.csv. An error names the table and what is wrong in it.

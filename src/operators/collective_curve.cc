@@ -12,10 +12,10 @@
 namespace photonrail::operators {
 namespace {
 
-constexpr double kTreeShare = 0.92;             // collective_curve.h
+constexpr double kTreeShare = 0.92;  // collective_curve.h
 constexpr double kPcieLatency = 1.0 / 0.6;
-constexpr double kSlowestNvlink = 100e9;        // slower links are taken to be PCIe
-constexpr double kMi300xPeer = 64e9;            // bytes/s to one peer
+constexpr double kSlowestNvlink = 100e9;  // slower links are taken to be PCIe
+constexpr double kMi300xPeer = 64e9;      // bytes/s to one peer
 
 double& node(MessageTimes& times, int i) { return times.seconds[static_cast<std::size_t>(i)]; }
 double node(const MessageTimes& times, int i) { return times.seconds[static_cast<std::size_t>(i)]; }
@@ -57,7 +57,8 @@ class DomainTimes {
     const Draft nccl = of_library(kind, ranks, CollectiveLibrary::nccl);
     if (library == CollectiveLibrary::nccl || kind != Collective::all_reduce || pcie() || mi300x_) return nccl;
     Draft both = of_library(kind, ranks, library);
-    for (int i = 0; i < MessageTimes::kNodes; ++i) node(both.times, i) = std::min(node(both.times, i), node(nccl.times, i));
+    for (int i = 0; i < MessageTimes::kNodes; ++i)
+      node(both.times, i) = std::min(node(both.times, i), node(nccl.times, i));
     both.times.last = std::max(both.times.last, nccl.times.last);
     return both;
   }
@@ -88,7 +89,8 @@ class DomainTimes {
     std::vector<const CollectiveTable*> lent = rows(near, kind, library);
     if (lent.empty() || mi300x_) lent = rows("h100", kind, library);
     PR_CHECK(!lent.empty(), "a collective without a table");
-    Draft draft = kind == Collective::all_reduce && library == CollectiveLibrary::nccl && !sums_in_switch() && lent.front()->gpu != "a100"
+    Draft draft = kind == Collective::all_reduce && library == CollectiveLibrary::nccl && !sums_in_switch() &&
+                          lent.front()->gpu != "a100"
                       ? ring_all_reduce(lent, ranks)
                       : by_ranks(lent, ranks);
     const bool same_gpu = lent.front()->gpu == gpu_ && lent.front()->rate == scale_up_;
@@ -166,9 +168,9 @@ double all_to_all_share(const NetworkConstants& network, double ranks) {
 struct Across {
   Collective kind = Collective::all_reduce;
   double ranks = 0;
-  double domain = 0;    // ranks in one
+  double domain = 0;  // ranks in one
   double domains = 0;
-  double network = 0;   // bytes/s of one NIC
+  double network = 0;                    // bytes/s of one NIC
   const MessageTimes* inside = nullptr;  // null with one rank in a domain
   const NetworkConstants* constants = nullptr;
 
@@ -192,8 +194,8 @@ struct Across {
     const double ring_steps = (domains - 1) * (constants->step + (domain - 1) * hop_inside());
     if (kind != Collective::all_reduce) return start() + ring_steps + std::max(wire, transfer_inside(i));
     const double ring = start() + 2 * ring_steps + std::max(wire, transfer_inside(i));
-    const double tree = start() + 2 * std::ceil(std::log2(domains)) * constants->step +
-                        std::max(wire / kTreeShare, transfer_inside(i));
+    const double tree =
+        start() + 2 * std::ceil(std::log2(domains)) * constants->step + std::max(wire / kTreeShare, transfer_inside(i));
     return std::min(ring, tree);
   }
 };
@@ -233,8 +235,10 @@ CollectiveCurve KernelModel::collective(Collective kind, const RankSpan& span, C
 
   Draft lone;
   if (domain > 1 && kind != Collective::send) lone = inside.times(kind, domain, CollectiveLibrary::nccl);
-  const Across across{kind, ranks, domain, std::ceil(ranks / domain), rates_.network,
-                      domain > 1 && kind != Collective::send ? &lone.times : nullptr, &tables.network};
+  const Across across{kind,           ranks,
+                      domain,         std::ceil(ranks / domain),
+                      rates_.network, domain > 1 && kind != Collective::send ? &lone.times : nullptr,
+                      &tables.network};
   for (int i = 0; i < MessageTimes::kNodes; ++i) node(curve.times_, i) = across.seconds(i);
   curve.times_.last = MessageTimes::kNodes - 1;
   curve.basis_ = std::max(lone.basis, Basis::carried_over);

@@ -48,8 +48,8 @@ Status complete(MessageTimes& times, const std::vector<std::optional<double>>& c
     if (node == low || node == high) continue;
     const double t0 = times.seconds[static_cast<std::size_t>(low)];
     const double t1 = times.seconds[static_cast<std::size_t>(high)];
-    const double share = (MessageTimes::bytes(node) - MessageTimes::bytes(low)) /
-                         (MessageTimes::bytes(high) - MessageTimes::bytes(low));
+    const double share =
+        (MessageTimes::bytes(node) - MessageTimes::bytes(low)) / (MessageTimes::bytes(high) - MessageTimes::bytes(low));
     times.seconds[at] = t0 + share * (t1 - t0);
   }
   return {};
@@ -90,9 +90,7 @@ Result<std::vector<CollectiveTable>> parse_times() {
 Result<NetworkConstants> parse_network() {
   PR_ASSIGN(const CsvTable csv, read_csv(kNetworkName, calibration_text(kNetworkName)));
   std::map<std::string, double, std::less<>> values;
-  for (const auto& row : csv.rows) {
-    PR_ASSIGN(values[std::string(row[0])], number_of(row[1], kNetworkName));
-  }
+  for (const auto& row : csv.rows) { PR_ASSIGN(values[std::string(row[0])], number_of(row[1], kNetworkName)); }
   const auto value = [&](const std::string& name) -> Result<double> {
     const auto at = values.find(name);
     if (at == values.end() || at->second <= 0)
