@@ -56,6 +56,7 @@ struct TrainingConfig {
   bool gpipe = false;       // else 1F1B, interleaved where interleave > 1
   bool sequence_parallel = false;
   bool dropout = false;
+  bool loss_scaling = false;  // fp16: gradients are unscaled and checked before the optimizer
   Sharding sharding = Sharding::none;
   Recompute recompute = Recompute::none;
   Attention attention = Attention::fused;

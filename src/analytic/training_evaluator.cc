@@ -1,6 +1,7 @@
 #include "analytic/training_evaluator.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/check.h"
 
@@ -24,9 +25,22 @@ constexpr double kScoresWritten = 0.56;
 constexpr double kScoresRead = 0.89;
 
 // Products of a training step run for minutes, those of the kernel tables for milliseconds: with power and heat in
-// balance the clock is lower. Azure's sustained products of A100, H100 and H200 (azure_gemm.csv, 4,096 to 16,384 on a side)
-// run at 0.87 to 0.98 of the rate that the tables give for the same shapes; this is the geometric mean.
-constexpr double kSustained = 0.926;
+// balance the clock is lower. What Azure's sustained products of 4,096 to 16,384 on a side (azure_gemm.csv) reach of the
+// rate that operators::KernelModel gives for the same shapes, geometric mean of four shapes; the A100's table holds
+// Azure's products already. GPUs that Azure did not measure: as H100 and H200 together.
+struct Sustained {
+  std::string_view gpu;
+  double share;
+};
+constexpr Sustained kSustained[] = {{"A100", 0.965}, {"H100", 0.934}, {"H200", 0.912}};
+constexpr double kSustainedElsewhere = 0.923;
+
+double sustained_share(std::string_view gpu) {
+  for (const Sustained& s : kSustained) {
+    if (s.gpu == gpu) return s.share;
+  }
+  return kSustainedElsewhere;
+}
 
 // From one kernel launch to the next of a framework that issues operators one by one from Python (PyTorch eager).
 constexpr double kHostSeconds = 6e-6;
@@ -87,7 +101,7 @@ struct TrainingEvaluator::Work {
   // 8- and 4-bit products as measured from 16-bit operands whose scale is found first: what a training step does once
   // for each product. A product for a weight's gradient may be computed either way round, and quantises the smaller.
   double gemm(double rows, double columns, double depth, Dtype dtype) {
-    return take(e.kernels_.gemm_time(rows, columns, depth, dtype, operators::Operands::unquantised)) / kSustained;
+    return take(e.kernels_.gemm_time(rows, columns, depth, dtype, operators::Operands::unquantised)) / e.sustained_;
   }
 
   Product product(double rows, double columns, double depth, Dtype dtype) {
@@ -145,8 +159,14 @@ struct TrainingEvaluator::Work {
   double backward_streams() {
     const double h = real(s.hidden);
     const double share = tokens / p;
-    double seconds = stream(2 * share * h * 8, 2) / kRowShare;
+    // Input and output gradient read twice, for the gradients of the input and of the norm's weights; the former is
+    // added to the residual's.
+    double seconds = stream(2 * share * h * 12, 4) / kRowShare;
     if (c.dropout) seconds += stream(2 * share * h * 5, 2);
+    // Plain models have biases, whose gradients read the gradients of all outputs.
+    if (!gated()) {
+      seconds += stream(tokens * 2 * (2 * h + real(s.heads + 2 * s.kv_heads) * real(s.head_size) / t + inner_width()), 4);
+    }
     if (gated()) seconds += stream(tokens * real(s.head_size) * real(s.heads + s.kv_heads) / t * 4);
     return seconds + stream(tokens * inner_width() * (gated() ? 10 : 6));
   }
@@ -299,7 +319,10 @@ struct TrainingEvaluator::Work {
     // Clearing and scanning the gradient (norm, overflow) where it is held, then Adam: gradient, master weight and two
     // moments read, those written, the working weight written.
     const double held = c.sharding == Sharding::full ? shards : 1;
-    return stream(parameters / held * c.gradient_bytes + parameters / shards * (c.gradient_bytes * 2 + 12 + 12 + 2), 4);
+    const double scaling = c.loss_scaling ? 2 * c.gradient_bytes + 6 : 0;  // unscaled in place, weights copied back
+    return stream(parameters / held * c.gradient_bytes +
+                      parameters / shards * (c.gradient_bytes * 2 + 12 + 12 + 2 + scaling),
+                  4);
   }
 
   struct Ends {
@@ -400,8 +423,11 @@ struct TrainingEvaluator::Work {
     out.last = stage(one, parts.last, both, false, true);
     if (c.pipeline > 2) out.middle = stage(one, parts.middle, both, false, false);
     out.longer = c.pipeline - 2;
-    const double message = collective(Collective::send, c.pipeline, replicas() * c.tensor,
-                                      2 * tokens * real(s.hidden) / p);
+    // Without sequence parallelism every rank holds all tokens: each sends its part, which is gathered again on the
+    // other side (Narayanan et al. 2021, section 4.1).
+    const double all = 2 * tokens * real(s.hidden);
+    double message = collective(Collective::send, c.pipeline, replicas() * c.tensor, all / t);
+    if (!c.sequence_parallel) message += collective(Collective::all_gather, c.tensor, 1, all);
     out.hop_forward = message;
     out.hop_backward = message;
     if (c.interleave == 1 || c.overlap_messages) return out;
@@ -416,7 +442,7 @@ struct TrainingEvaluator::Work {
 
 TrainingEvaluator::TrainingEvaluator(const DecoderShape& shape, const operators::KernelModel& kernels,
                                      const System& system)
-    : shape_(shape), kernels_(kernels), system_(system) {
+    : shape_(shape), kernels_(kernels), system_(system), sustained_(sustained_share(kernels.gpu())) {
   index_.resize(static_cast<std::size_t>(system.gpus) + 1);
   for (std::int64_t n = 1; n <= system.gpus; ++n) {
     if (system.gpus % n != 0) continue;

@@ -73,6 +73,7 @@ class TrainingEvaluator {
   DecoderShape shape_;
   operators::KernelModel kernels_;
   System system_;
+  double sustained_ = 1;  // of the rate of products in the kernel tables
   std::vector<std::int64_t> divisors_;
   std::vector<std::uint8_t> index_;          // of each divisor of gpus
   std::vector<Degree> degrees_;              // by tensor degree

@@ -30,6 +30,7 @@ TrainingRun megatron_run(std::int64_t hidden, std::int64_t heads, std::int64_t l
   run.shape = megatron_gpt(hidden, heads, layers);
   run.config.attention = analytic::Attention::scores;
   run.config.dropout = true;
+  run.config.loss_scaling = true;
   run.config.overlap_gradients = false;
   run.config.overlap_parameters = false;
   return run;
