@@ -106,7 +106,7 @@ TEST(Plan, DecodeReadsWeightsAndCacheOnce) {
   const Plan plan = plan_of("llama-3-70b", "H100", fp8(), {.tensor = 8});
   const double embedding = 128256.0 * 8192 * 2 / 8;
   const double expected = plan.weight_bytes() - embedding + 16 * 4096 * plan.cache_bytes_per_token();
-  EXPECT_NEAR(plan.decode(16, 4096).memory_bytes / expected, 1, 0.01);
+  EXPECT_NEAR(plan.decode(16, 4096).memory_bytes / expected, 1, 0.02);
 }
 
 TEST(Plan, TouchedExpertsFollowTheirFormula) {
@@ -172,11 +172,11 @@ RC_GTEST_PROP(PlanProperty, RunsAreSumsOfSteps, ()) {
 }
 
 TEST(Plan, AParallelBlockReducesOncePerLayer) {
-  const double apart = plan_of("llama-3-70b", "H100", {}, {.tensor = 8}).decode(1, 128).collective;
+  const double apart = plan_of("llama-3-70b", "H100", {}, {.tensor = 8}).prefill(1, 1000, 0).link_bytes;
   catalog::Model model = builtin().model("llama-3-70b").value();
   model.parallel_block = true;
   const Plan joined = Plan::compile(model, kernels("H100"), {}, {.tensor = 8}, {}).value();
-  EXPECT_NEAR(joined.decode(1, 128).collective / apart, 0.5, 0.02);
+  EXPECT_NEAR(joined.prefill(1, 1000, 0).link_bytes / apart, 81.0 / 161, 1e-3);
 }
 
 TEST(Plan, PipelineStagesShareABatchAsMicroBatches) {

@@ -32,21 +32,21 @@ void add_passes(PrefillTimes& sum, const StepTime& pass, double passes, double s
   sum.seconds += passes * pass.seconds / stages;
 }
 
-// One prompt (on each copy) that exceeds the budget: whole chunks, whose attention grows linearly with what is cached,
-// taken at two Gauss nodes where there are more than two, and the rest.
+// One prompt (on each copy) that exceeds the budget: whole chunks and the rest. Attention grows with what is cached, but
+// not evenly, so up to eight chunks are taken one by one; beyond, each of eight stands for its share of those after the
+// first.
 void add_chunks(PrefillTimes& sum, const Plan& plan, double prompts, double repeats, double input, double budget) {
+  constexpr double kNodes = 8;
   const double stages = stages_of(plan);
   const double chunks = std::floor(input / budget);
   const double rest = input - chunks * budget;
-  if (chunks <= 2) {
-    for (double i = 0; i < chunks; ++i) add_passes(sum, plan.prefill(prompts, budget, i * budget), repeats, stages);
-  } else {
-    const double spread = std::sqrt((chunks * chunks - 1) / 12);  // deviation of 0, 1, ..., chunks - 1
-    const double middle = (chunks - 1) / 2;
-    for (const double node : {middle - spread, middle + spread}) {
-      add_passes(sum, plan.prefill(prompts, budget, node * budget), repeats * chunks / 2, stages);
-    }
-  }
+  const auto add = [&](double index, double passes) {
+    add_passes(sum, plan.prefill(prompts, budget, index * budget), passes, stages);
+  };
+  add(0, repeats);
+  const double nodes = std::min(chunks - 1, kNodes);
+  const double each = (chunks - 1) / std::max(nodes, 1.0);
+  for (double i = 0; i < nodes; ++i) add(0.5 + each * (i + 0.5), repeats * each);
   if (rest > 0) add_passes(sum, plan.prefill(prompts, rest, chunks * budget), repeats, stages);
 }
 

@@ -35,11 +35,14 @@ TEST(Prefill, SharesPassesUpToTheBudget) {
 
 TEST(Prefill, ChunksLongPrompts) {
   const Plan plan = plan_of("llama-3-8b", "H100", {});
-  double sum = 0;
-  for (int i = 0; i < 6; ++i) sum += plan.prefill(1, 8192, 8192.0 * i).seconds;
-  sum += plan.prefill(1, 1000, 8192.0 * 6).seconds;
-  EXPECT_NEAR(prefill_prompts(plan, 1, 8192 * 6 + 1000).seconds / sum, 1, 2e-3);
-  EXPECT_NEAR(prefill_prompts(plan, 3, 8192 * 6 + 1000).seconds / sum, 3, 6e-3);
+  for (const int chunks : {1, 2, 6, 9, 15, 40}) {
+    double sum = 0;
+    for (int i = 0; i < chunks; ++i) sum += plan.prefill(1, 8192, 8192.0 * i).seconds;
+    sum += plan.prefill(1, 1000, 8192.0 * chunks).seconds;
+    const double tolerance = chunks <= 9 ? 1e-9 : 3e-3;
+    EXPECT_NEAR(prefill_prompts(plan, 1, 8192 * chunks + 1000).seconds / sum, 1, tolerance) << chunks;
+    EXPECT_NEAR(prefill_prompts(plan, 3, 8192 * chunks + 1000).seconds / sum, 3, 3 * tolerance) << chunks;
+  }
 }
 
 TEST(StaticBatch, IsPrefillAndEveryDecode) {
