@@ -207,11 +207,13 @@ StepTime Plan::without_attention(const Rows& rows) const {
   add_experts(rows, step);
   add_transfers(rows, step);
   add_traffic(rows, step);
-  step.overhead = step_overhead_ + kernel_count_ * to_seconds(engine_.kernel_gap);
+  step.overhead = step_overhead_ + kernel_count_ * to_seconds(engine_.kernel_gap) +
+                  rows[kLogits] * copies_ * to_seconds(engine_.sequence_overhead);
   return step;
 }
 
 void Plan::close(StepTime& step) const {
+  step.collective += skew_ * (step.linear + step.attention + step.pointwise);
   step.seconds = step.linear + step.attention + step.collective + step.pointwise + step.overhead;
   double compute = 0;
   step.flops = 0;
@@ -243,15 +245,27 @@ StepTime Plan::decode(double batch, double context) const {
 }
 
 // Only attention depends on the context. Its sum over contexts c, c + 1, ... is the integral from c - 1/2 on (the
-// midpoint rule read backwards), taken at four nodes.
+// midpoint rule read backwards), taken at four nodes; in two parts, divided at the geometric mean, where the context
+// grows so much that its curve bends.
 StepTime Plan::decode_run(double batch, double context, double steps) const {
   if (steps <= 0) return {};
   const Rows rows = rows_of({.decodes = micro_batch(batch)});
   StepTime run = without_attention(rows);
   scale(run, steps);
-  for (std::size_t i = 0; i < kNodes.size(); ++i) {
-    const double at = context - 0.5 + kNodes[i] * steps;
-    add_decode_attention(rows[kDecodes], std::max(at, 1.0), kWeights[i] * steps, run);
+  const auto integrate = [&](double from, double to) {
+    for (std::size_t i = 0; i < kNodes.size(); ++i) {
+      const double at = from + kNodes[i] * (to - from);
+      add_decode_attention(rows[kDecodes], std::max(at, 1.0), kWeights[i] * (to - from), run);
+    }
+  };
+  const double first = context - 0.5;
+  const double last = first + steps;
+  if (last > 3 * first && first > 0) {
+    const double middle = std::sqrt(first * last);
+    integrate(first, middle);
+    integrate(middle, last);
+  } else {
+    integrate(first, last);
   }
   close(run);
   return run;

@@ -9,9 +9,10 @@
 // Layers of equal shape are evaluated once and multiplied, so a pass is one sum over a dozen curves.
 //
 // Kernels per layer beside products and attention, each with its launch floor (bf16, decode): two norms (with residual
-// sum), rotary embedding with the cache update, the activation, and the reduction of split attention; with fp8 or nvfp4
-// per-tensor weights two more, which quantise the inputs of the projection and of the second feed-forward product where
-// no norm does it. A mixed pass reads the weights once for both kinds of tokens: that is why riding prefill is cheaper
+// sum) and the activation; rotary embedding, cache update and the reduction of split attention are in the measured times
+// of attention. With fp8 or nvfp4 per-tensor weights two more, which quantise the inputs of the projection and of the
+// second feed-forward product where no norm does it. Collectives wait for the slowest of n ranks, whose kernels take
+// the expected largest of n normal deviates (Blom, 1958) times Engine::rank_spread longer. A mixed pass reads the weights once for both kinds of tokens: that is why riding prefill is cheaper
 // than a pass of its own.
 //
 // Sharding. Tensor parallelism t divides heads, feed-forward width and vocabulary; heads of keys and values are
@@ -252,6 +253,7 @@ class Plan {
   double copies_ = 1;
   double stages_ = 1;
   double step_overhead_ = 0;
+  double skew_ = 0;  // of the kernels' time: what collectives wait for the slowest rank
   double cache_per_token_ = 0;   // windowed layers included
   double window_cache_ = 0;      // of these bytes, what windowed layers take
   double state_per_sequence_ = 0;  // of linear layers

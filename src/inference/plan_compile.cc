@@ -144,6 +144,7 @@ class PlanCompiler {
     plan_.copies_ = count(parallel_.attention_data);
     plan_.stages_ = stages;
     plan_.step_overhead_ = to_seconds(engine_.step_overhead);
+    plan_.skew_ = engine_.rank_spread * expected_largest_normal(count(parallel_.tensor * parallel_.attention_data));
     const catalog::ParameterCount parameters = catalog::count_parameters(model_);
     plan_.parameters_ = parameters.total;
     plan_.active_parameters_ = parameters.active;
@@ -226,10 +227,12 @@ class PlanCompiler {
     const std::int64_t keys = kv_heads() * size;
     const std::int64_t gate = model_.attention_gate ? queries : 0;
     add_product(queries + 2 * keys + gate, model_.hidden, precision_.weights, attention_layers_);
-    const double rope = 2 * count(queries + 2 * keys) * kActivationBytes;
-    add_traffic(rope, 1, attention_layers_);
     if (gate > 0) add_traffic(3 * count(gate) * kActivationBytes, 1, attention_layers_);
-    add_split_reduction(queries);
+    if (!engine_.fused_rope) {
+      add_traffic(2 * count(queries + keys) * kActivationBytes, 1, attention_layers_);
+      add_traffic(2 * count(keys) * (kActivationBytes + bytes_of(precision_.kv)), 1, attention_layers_);
+    }
+    if (engine_.static_scales_apart) add_quantisation(model_.hidden, precision_.weights, attention_layers_);
     add_quantisation(queries, precision_.weights, attention_layers_);
     add_product(model_.hidden, queries, precision_.weights, attention_layers_);
     const AttentionShape shape{heads(), kv_heads(), size, 0, precision_.attention, precision_.kv};
@@ -325,6 +328,7 @@ class PlanCompiler {
     const std::int64_t columns = width / parallel_.tensor;
     const std::int64_t inner = model_.feed_forward_matrices - 1;
     if (times <= 0 || columns == 0) return;
+    if (engine_.static_scales_apart) add_quantisation(model_.hidden, precision_.weights, times);
     add_product(inner * columns, model_.hidden, precision_.weights, times);
     add_traffic(count(inner + 1) * count(columns) * kActivationBytes, 1, times);
     add_quantisation(columns, precision_.weights, times);

@@ -78,17 +78,18 @@ Result<Precision> precision_of(std::string_view format, const catalog::Model& mo
   const bool latent = model.kv_rank > 0;
   const bool block = has_block_scales(model);
   const bool trtllm = engine == "trtllm";
+  const bool vllm = engine == "vllm";
   Precision p;
   if (format.empty() || format == "bf16" || format == "fp16") return p;
   if (format == "fp8") {
     p.weights = p.experts = block ? Dtype::fp8_block : Dtype::fp8;
-    p.kv = trtllm && !block ? Dtype::fp8 : Dtype::bf16;
+    p.kv = trtllm || (vllm && !block) ? Dtype::fp8 : Dtype::bf16;
     return p;
   }
   if (format == "fp4" || format == "nvfp4") {
     p.experts = Dtype::nvfp4;
     p.weights = latent ? Dtype::fp8 : Dtype::nvfp4;
-    p.kv = trtllm ? Dtype::fp8 : Dtype::bf16;
+    p.kv = trtllm || vllm ? Dtype::fp8 : Dtype::bf16;
     return p;
   }
   if (format == "int4") {

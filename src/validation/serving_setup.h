@@ -6,8 +6,9 @@
 // FP8 releases). "fp4" is NVFP4; of mixtures with latent attention only the experts are quantised to it, attention stays in fp8
 // (NVIDIA's NVFP4 releases of DeepSeek). "int4" quantises experts only (Kimi's release).
 //
-// Cache. TensorRT-LLM takes the format that the checkpoint names: fp8 for ModelOpt FP8 and NVFP4 checkpoints, bf16 for the
-// block-scaled releases, which name none. vLLM and SGLang keep the model's own format ("auto"): bf16.
+// Cache. The tables do not give its format. TensorRT-LLM with weights of 8 bits or fewer: fp8 (what ModelOpt checkpoints
+// name, and what AIConfigurator, whose rows most of these are, deploys). vLLM: the checkpoint's, so fp8 with ModelOpt's
+// FP8 and NVFP4 and bf16 with block-scaled releases, which name none. SGLang keeps the model's own format ("auto"): bf16.
 #pragma once
 
 #include <string_view>
