@@ -132,13 +132,11 @@ std::string larger_degree(const Deployment& setup, const Candidate& c, double co
 
 Status does_not_fit(const Deployment& setup, const Candidate& c, const Plan& plan, double batch, double context,
                     const char* who) {
-  const double largest = plan.largest_batch(context);
-  const std::string fits = largest >= 1 ? fmt::format("at most {:.0f} fit", largest) : std::string("not even one fits");
   return fail(ErrorCode::infeasible,
-              fmt::format("{} does not fit on {} x {}{} ({}): {:.0f} requests of {:.0f} + {:.0f} tokens need\n  {}\n"
-                          "  {} on these GPUs; {}",
+              fmt::format("{} does not fit on {} x {}{} ({}): {:.0f} requests of {:.0f} + {:.0f} tokens\n  {}\n"
+                          "  hint: {}",
                           setup.model.name, plan.gpus(), setup.gpu.name, who, place_text(c), batch, setup.request.input,
-                          setup.request.output, plan.shortfall_text(plan.memory(batch, context), context), fits,
+                          setup.request.output, plan.shortfall_text(plan.memory(batch, context), context),
                           larger_degree(setup, c, context)));
 }
 

@@ -188,7 +188,8 @@ report::Report begin(const InferenceDocument& doc, const Deployment& setup, std:
   report.command = "infer";
   report.version = version;
   report.scenario_name = doc.value.name;
-  report.scenario_text = config::show_document(doc);
+  config::OwnTable<InferenceScenario> as_run(doc.value);
+  report.scenario_text = config::write_toml(as_run, {});
   Digest hash;
   hash.add(config::canonical_document(doc.value));
   report.scenario_hash = hash.hex();

@@ -9,9 +9,10 @@
 namespace photonrail::inference {
 namespace {
 
-// A table that only one mode uses is refused in the others: nothing is silently ignored.
-void refuse_table(InferenceDocument& doc, const char* table) {
-  if (!doc.given(table)) return;
+// A table that only one mode uses is refused in the others, unless it says nothing but the defaults: a scenario that was
+// printed with all its values stays one.
+void refuse_table(InferenceDocument& doc, const char* table, bool plain) {
+  if (plain || !doc.given(table)) return;
   const config::Span place = doc.places.find(table)->second.key;
   doc.diagnostics.error(
       place,
@@ -19,11 +20,18 @@ void refuse_table(InferenceDocument& doc, const char* table) {
       "set serving.mode = \"disaggregated\", or remove the table");
 }
 
-void need(InferenceDocument& doc, std::int64_t value, const char* key, const char* other) {
+bool is_plain(const ParallelChoice& p) {
+  return p.tensor == 1 && p.pipeline == 1 && p.expert == 1 && p.attention_data == 1;
+}
+bool is_plain(const DisaggregatedChoice& d) {
+  return d.prefill_workers == 1 && d.decode_workers == 1 && !d.decode_batch && !d.transfer_rate;
+}
+
+void need(InferenceDocument& doc, std::int64_t value, const char* key, std::int64_t other_value, const char* other) {
   const char* mode = config::enum_name(doc.value.serving.mode);
   const std::string path = std::string("serving.") + key;
   const std::string wrong = std::string("serving.") + other;
-  if (doc.given(wrong)) {
+  if (other_value != 0) {
     doc.diagnostics.error(doc.span(wrong), fmt::format("{} has no meaning with serving.mode = \"{}\"", wrong, mode),
                           fmt::format("give {} in its place", path));
   } else if (value < 1) {
@@ -47,13 +55,13 @@ void check_parallel(InferenceDocument& doc, const ParallelChoice& p, const std::
 void check_inference(InferenceDocument& doc) {
   const InferenceScenario& s = doc.value;
   if (s.serving.mode == Mode::static_batch) {
-    need(doc, s.serving.batch, "batch", "concurrency");
+    need(doc, s.serving.batch, "batch", s.serving.concurrency, "concurrency");
   } else {
-    need(doc, s.serving.concurrency, "concurrency", "batch");
+    need(doc, s.serving.concurrency, "concurrency", s.serving.batch, "batch");
   }
   if (s.serving.mode != Mode::disaggregated) {
-    refuse_table(doc, "disaggregated");
-    refuse_table(doc, "prefill");
+    refuse_table(doc, "disaggregated", is_plain(s.disaggregated));
+    refuse_table(doc, "prefill", is_plain(s.prefill));
   }
   check_parallel(doc, s.parallel, "parallel");
   check_parallel(doc, s.prefill, "prefill");

@@ -38,13 +38,13 @@ holds "$work/out" 'OVERRIDE: memory bandwidth of one GPU is 26.8 TB/s in place o
 # ---- what does not fit ----------------------------------------------------------------------------------------------
 trap_case=$examples/infer-70b-on-one-80gb.toml
 refused 4 'does not fit on 1 x H100' 'GB' 'fit' 'parallel.tensor = ' -- infer "$trap_case"
-refused 4 'does not fit' -- infer "$trap_case" --search --set 'search.gpus=1' --set 'search.batches=[512]'
+refused 4 'no configuration of [search]' '2 do not fit the memory' -- infer "$trap_case" --search --set 'search.gpus=1' --set 'search.batches=[512]'
 refused 4 'no configuration of [search]' -- infer "$base" --search --set 'search.tpot_limit=1 us'
 
 # ---- bad input ------------------------------------------------------------------------------------------------------
 with() { sed "s|^$1.*|$2|" "$base" >"$work/bad.toml"; }
 with 'tensor' 'tensors = 4'
-refused 3 'bad.toml:16:1' 'unknown key "tensors"' 'tensor' -- infer "$work/bad.toml"
+refused 3 'bad.toml:14:1' 'unknown key "tensors"' 'tensor' -- infer "$work/bad.toml"
 with 'weights' 'weights = "fp7"'
 refused 3 'bad.toml:7:' 'fp7' -- infer "$work/bad.toml"
 with 'concurrency' 'batch = 4'
