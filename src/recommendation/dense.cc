@@ -25,8 +25,9 @@ double outputs_of(const std::vector<Layer>& layers) {
 }
 
 // Activations moved by one DCNv2 layer: forward reads x0, V U x + b and x and writes x'; backward reads dx', x0 and
-// V U x + b, writes the gradient of the product, adds to that of x0, and its product adds to that of x.
-constexpr double kCrossForward = 4, kCrossBackward = 7;
+// V U x + b, writes the gradient of the product, adds to that of x0, and its product adds to that of x. Once for all
+// layers the gradient of x0 is cleared and added to that of x (HugeCTR, multi_cross_layer.cu).
+constexpr double kCrossForward = 4, kCrossBackward = 7, kCrossOnce = 4;
 constexpr double kConcatenation = 2;  // read and write, either way
 
 }  // namespace
@@ -46,7 +47,9 @@ double DenseNetwork::activations() const {
 }
 
 double DenseNetwork::forward_elements() const { return joined * (kConcatenation + kCrossForward * cross_layers); }
-double DenseNetwork::backward_elements() const { return joined * (kConcatenation + kCrossBackward * cross_layers); }
+double DenseNetwork::backward_elements() const {
+  return joined * (kConcatenation + kCrossBackward * cross_layers + (cross_layers > 0 ? kCrossOnce : 0));
+}
 
 DenseNetwork dense_network(const Dense& dense, const std::vector<Table>& tables) {
   DenseNetwork net;

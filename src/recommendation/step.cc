@@ -132,11 +132,16 @@ class Model {
   }
   double batch_per_gpu_lookups() const { return pooled_batch(batch_) * loads_.largest.lookups; }
   KernelTime reduce_rows() const {
-    const double reads = pooled_batch(batch_) * loads_.largest.elements * wire();
+    // The gradient of a pooled vector is read for each of its lookups: once from memory, then, as far as all of them
+    // fit, from the cache.
     const double row = loads_.largest.lookups > 0 ? loads_.largest.elements / loads_.largest.lookups * wire() : 1;
+    const double reads = pooled_batch(batch_) * loads_.largest.lookups;
+    const double vectors = pooled_batch(batch_) * loads_.largest.partial * wire();
+    const double again = std::max(0.0, reads - vectors / row);
+    const double cached = again * std::min(1.0, setup_.cache_bytes * s_.access.cache_share / std::max(1.0, vectors));
     const RowMemory device = row_path(setup_, Store::nvlink).memory;
     KernelTime t = machine_.stream(loads_.largest.update_elements * kSumBytes, 0);
-    t.seconds += device.seconds(reads / row, row);
+    t.seconds += device.seconds(reads - cached, row) + device.seconds(cached, row) / s_.access.cache_speedup;
     return t;
   }
   KernelTime update_rows() const {
@@ -157,8 +162,10 @@ class Model {
     return machine_.collective(Collective::all_reduce, {s_.cluster.gpus, std::min(s_.cluster.gpus, setup_.domain)}, bytes);
   }
   KernelTime dense_update() const {
-    // Weights and state in fp32 read and written, gradient read, weights written once more as products want them.
-    const double each = 8 + 2 * dense_state_bytes(s_.step.optimizer) + 2 * activation();
+    // Weights and state in fp32 read and written, gradient read, weights converted to what products want (HugeCTR does
+    // that at the beginning of a step).
+    const double convert = s_.dense.precision == Format::fp32 ? 0 : 4 + activation();
+    const double each = 8 + 2 * dense_state_bytes(s_.step.optimizer) + activation() + convert;
     const double replicated = 2 * (bytes_of(s_.embedding.weights) + dense_state_bytes(s_.step.optimizer)) + wire();
     return machine_.stream(net_.parameters() * each + loads_.replicated_elements * replicated, kLaunchesOfOptimizer);
   }
