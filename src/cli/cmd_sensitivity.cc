@@ -66,7 +66,8 @@ Result<Question> question_of(const SensitivityOptions& options) {
 Result<double> target_of(const SensitivityOptions& options, const std::string& metric) {
   if (options.equals.empty()) {
     if (options.target) return *options.target;
-    return fail(ErrorCode::usage, "--break-even needs --target VALUE, in the base unit of the metric, or --equals SCENARIO");
+    return fail(ErrorCode::usage,
+                "--break-even needs --target VALUE, in the base unit of the metric, or --equals SCENARIO");
   }
   ScenarioSource other = options.source;
   other.file = options.equals;
@@ -109,7 +110,8 @@ Status add_analyses(report::Report& report, const SensitivityOptions& options, c
   }
   if (!options.break_even.empty()) PR_TRY(add_break_even(report, options, question));
   if (other) return {};
-  if (question.parameters.empty()) return fail(ErrorCode::usage, "nothing is varied\n  hint: add --vary 'path=LOW..HIGH'");
+  if (question.parameters.empty())
+    return fail(ErrorCode::usage, "nothing is varied\n  hint: add --vary 'path=LOW..HIGH'");
   PR_ASSIGN(const auto points, sensitivity::sweep(question.experiment, question.parameters, run));
   sensitivity::add_sweep(report, points, question.metrics);
   return {};
@@ -125,9 +127,10 @@ report::Report heading(const SensitivityOptions& options) {
   for (const std::string& vary : options.vary) report.header.emplace_back("vary", vary);
   if (!options.break_even.empty()) report.header.emplace_back("break-even of", options.break_even);
   if (!options.equals.empty()) report.header.emplace_back("against", options.equals);
-  report.reading.push_back(fmt::format("Every value is that of `photonrail {}` at the point; its assumptions and the "
-                                       "basis of its calibration are printed by that command.",
-                                       options.command));
+  report.reading.push_back(
+      fmt::format("Every value is that of `photonrail {}` at the point; its assumptions and the "
+                  "basis of its calibration are printed by that command.",
+                  options.command));
   return report;
 }
 
@@ -156,9 +159,8 @@ Status run(const SensitivityOptions& options) {
   report::Report report = heading(options);
   {
     report::Progress progress(report::stderr_is_terminal() && !options.quiet);
-    const sensitivity::RunOptions run{thread_count(options.threads), [&](std::size_t done, std::size_t of) {
-                                        progress.show(done, of, "evaluating");
-                                      }};
+    const sensitivity::RunOptions run{thread_count(options.threads),
+                                      [&](std::size_t done, std::size_t of) { progress.show(done, of, "evaluating"); }};
     PR_TRY(add_analyses(report, options, question, run));
   }
   sensitivity::finish(report);

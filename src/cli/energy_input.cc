@@ -73,7 +73,8 @@ Result<energy::StepWork> work_for(const energy::EnergyDocument& doc, const std::
                                   const catalog::Catalog& catalog) {
   if (doc.value.scenario.empty()) {
     if (!sets.empty()) {
-      return fail(ErrorCode::usage, fmt::format("scenario.{}: the energy scenario names no training scenario", sets.front()));
+      return fail(ErrorCode::usage,
+                  fmt::format("scenario.{}: the energy scenario names no training scenario", sets.front()));
     }
     return energy::stated_work(doc.value);
   }

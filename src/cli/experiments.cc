@@ -90,8 +90,8 @@ struct Entry {
 };
 constexpr const char* kEnergy = "energy";  // keeps the step of its training scenario from one value to the next
 constexpr std::array kEntries = {
-    Entry{"simulate", evaluate_simulate},         Entry{"step", evaluate_step}, Entry{"cost", evaluate_cost},
-    Entry{"infer", inference::evaluate_infer},    Entry{"check", pool::evaluate_check},
+    Entry{"simulate", evaluate_simulate},      Entry{"step", evaluate_step},         Entry{"cost", evaluate_cost},
+    Entry{"infer", inference::evaluate_infer}, Entry{"check", pool::evaluate_check},
 };
 
 }  // namespace
@@ -104,12 +104,13 @@ std::vector<std::string> experiment_names() {
 }
 
 Result<sensitivity::Experiment> experiment_of(const std::string& command, const ScenarioSource& source) {
-  const auto* entry = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& e) { return command == e.command; });
+  const auto* entry =
+      std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& e) { return command == e.command; });
   if (entry == kEntries.end() && command != kEnergy) {
     const std::vector<std::string> names = experiment_names();
-    return fail(ErrorCode::usage, fmt::format("'{}' is no command with a scenario to vary{}\n  hint: one of {}", command,
-                                              config::did_you_mean(command, {names.begin(), names.end()}),
-                                              fmt::join(names, ", ")));
+    return fail(ErrorCode::usage,
+                fmt::format("'{}' is no command with a scenario to vary{}\n  hint: one of {}", command,
+                            config::did_you_mean(command, {names.begin(), names.end()}), fmt::join(names, ", ")));
   }
   PR_ASSIGN(catalog::Catalog loaded, read_catalog(source.catalog_directory));
   if (command == kEnergy) return energy_experiment(source.file, source.sets, loaded);

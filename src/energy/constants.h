@@ -14,20 +14,20 @@ namespace photonrail::energy {
 // [published]: energy of a bit, per crossing, as the photonic fabric paper has it (arXiv 2507.14000, section 4.2). The
 // electrical figures are full-load power over full rate of ConnectX and Spectrum parts, the photonic ones assumed.
 struct PublishedConstants {
-  Energy adapter{65e-12};            // electrical network adapter: DMA, transport, PCIe and line
+  Energy adapter{65e-12};  // electrical network adapter: DMA, transport, PCIe and line
   Energy electrical_switch{35e-12};
-  Energy electrical_tray{50e-12};    // a bit that stays in the scale-up domain
-  Energy photonic_adapter{5e-12};    // transceiver alone
+  Energy electrical_tray{50e-12};  // a bit that stays in the scale-up domain
+  Energy photonic_adapter{5e-12};  // transceiver alone
   Energy photonic_switch{25e-12};
   Energy photonic_tray{10e-12};
-  Energy protocol_engine{0};         // added to each photonic endpoint: what the 65 pJ adapter does and 5 pJ light does not
+  Energy protocol_engine{0};  // added to each photonic endpoint: what the 65 pJ adapter does and 5 pJ light does not
 };
 
 // [components]: static plus dynamic power of what a GPU node and its network are made of.
 struct ComponentConstants {
-  double gpu_idle = 0.12;            // share of the GPU's limit that it draws without work
-  double gpu_busy = 0.13;            // share of the limit added while kernels run, whatever they do
-  double flop_8bit = 0.54;           // energy of an 8-bit operation over that of a bf16 one
+  double gpu_idle = 0.12;   // share of the GPU's limit that it draws without work
+  double gpu_busy = 0.13;   // share of the limit added while kernels run, whatever they do
+  double flop_8bit = 0.54;  // energy of an 8-bit operation over that of a bf16 one
   double flop_4bit = 0.30;
   Energy memory_bit{6e-12};          // HBM, device and interface
   Energy scale_up_bit{6.5e-12};      // sender, switch and receiver, dynamic part
@@ -55,7 +55,7 @@ struct ConstantRange {
   std::string_view path;  // "components.memory_bit"
   double low = 0;
   double high = 0;
-  std::string_view unit;  // "J" (per bit), "W", or "" of a share
+  std::string_view unit;        // "J" (per bit), "W", or "" of a share
   bool photonic_claim = false;  // of a part that nobody can buy
   std::string_view source;
 };

@@ -23,8 +23,9 @@ constexpr double kSwitchTraysPer72 = 9;
 std::size_t index_of(Dtype dtype) { return static_cast<std::size_t>(dtype); }
 
 tl::unexpected<Error> unknown_figure(const catalog::Gpu& gpu, const char* what) {
-  return fail(ErrorCode::invalid_input,
-              fmt::format("the catalog does not know {} of {}\n  hint: give it in a file of --catalog DIR", what, gpu.name));
+  return fail(
+      ErrorCode::invalid_input,
+      fmt::format("the catalog does not know {} of {}\n  hint: give it in a file of --catalog DIR", what, gpu.name));
 }
 
 double best_bf16(const catalog::Gpu& gpu) {
@@ -98,7 +99,8 @@ GpuEnergy energy_of(const GpuPower& power, const Activity& activity) {
   if (!energy.capped) return energy;
   const double dynamic = energy.total() - energy.idle;
   const double scale = dynamic > 0 ? std::max(0.0, most - energy.idle) / dynamic : 0;
-  for (double* part : {&energy.busy, &energy.compute, &energy.memory, &energy.scale_up, &energy.network}) *part *= scale;
+  for (double* part : {&energy.busy, &energy.compute, &energy.memory, &energy.scale_up, &energy.network})
+    *part *= scale;
   return energy;
 }
 

@@ -1,7 +1,7 @@
 // Power of a component: what it draws while it is on, and what each unit of work adds.
 //
-// Theory: E = sum over components of (P_static t + sum over kinds of work e_kind * amount). Per-bit constants alone (the
-// photonic fabric paper) leave out P_static, which dominates links and switches: they draw nearly full power when idle.
+// Theory: E = sum over components of (P_static t + sum over kinds of work e_kind * amount). Per-bit constants alone
+// (the photonic fabric paper) leave out P_static, which dominates links and switches: they draw nearly full power when idle.
 //
 // A GPU:  E = min(P_limit t, (P_idle + P_busy) t + sum_d e_d F_d + e_mem B_mem + e_up B_up).
 // P_limit is the data-sheet power, which firmware enforces by lowering clocks; the minimum stands for that.
@@ -83,8 +83,8 @@ struct Node {
 // Grace-class processor per two GPUs and nine switch trays per 72.
 Node node_of(const catalog::Gpu& gpu, const ComponentConstants& constants);
 
-double parts_watts(const Node& node);                      // of all parts, without GPUs
-double plug_watts(const Node& node, double gpus_watts);    // of the node, its GPUs together drawing gpus_watts
+double parts_watts(const Node& node);                               // of all parts, without GPUs
+double plug_watts(const Node& node, double gpus_watts);             // of the node, its GPUs together drawing gpus_watts
 double overhead_watts_per_gpu(const Node& node, double gpu_watts);  // plug power of a GPU's share, less the GPU itself
 
 }  // namespace photonrail::energy

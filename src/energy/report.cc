@@ -24,18 +24,20 @@ std::string percent(double share) { return fmt::format("{:.1f} %", share * 100);
 
 void add_header(Report& r, const ReportInputs& in) {
   const StepEnergy& e = in.energy;
-  r.header.emplace_back("step", fmt::format("{} {} GPUs, {} ({}), {} products, {} operations", e.gpus, in.work.gpu,
-                                            human(e.seconds, "s"), in.work.seconds_source, operators::name_of(in.work.dtype),
-                                            human(in.work.flops, "FLOP")));
-  r.header.emplace_back("traffic", fmt::format("{} inside scale-up domains, {} between them", human(in.work.inside(), "B"),
-                                               human(in.work.outside(), "B")));
+  r.header.emplace_back(
+      "step", fmt::format("{} {} GPUs, {} ({}), {} products, {} operations", e.gpus, in.work.gpu, human(e.seconds, "s"),
+                          in.work.seconds_source, operators::name_of(in.work.dtype), human(in.work.flops, "FLOP")));
+  r.header.emplace_back("traffic", fmt::format("{} inside scale-up domains, {} between them",
+                                               human(in.work.inside(), "B"), human(in.work.outside(), "B")));
   r.header.emplace_back("paths", fmt::format("{} electrical switches between nodes, {} photonic; {} per GPU",
-                                             e.electrical_switches, e.photonic_switches,
-                                             human(e.rate / 8, "B/s")));
-  r.header.emplace_back("basis", "per-bit constants as published; power of components from data sheets and stated ranges; "
-                                 "no measured power was used to choose any");
-  r.header.emplace_back("as_published", "none: every rate of this report is physical; only the per-bit tables are the paper's");
-  if (e.capped) r.header.emplace_back("note", "the stated work would draw more than the GPU's limit; its energy is cut to it");
+                                             e.electrical_switches, e.photonic_switches, human(e.rate / 8, "B/s")));
+  r.header.emplace_back("basis",
+                        "per-bit constants as published; power of components from data sheets and stated ranges; "
+                        "no measured power was used to choose any");
+  r.header.emplace_back("as_published",
+                        "none: every rate of this report is physical; only the per-bit tables are the paper's");
+  if (e.capped)
+    r.header.emplace_back("note", "the stated work would draw more than the GPU's limit; its energy is cut to it");
 }
 
 // ---- metrics and cases ----
@@ -69,17 +71,23 @@ void add_main_cases(Report& r, const ReportInputs& in) {
   const StepEnergy& e = in.energy;
   r.constants.push_back({"step_time", "Time of the step", e.seconds, "s", in.work.seconds_source});
   r.constants.push_back({"tokens", "Tokens of the step", e.tokens, "count", "of the scenario"});
-  r.constants.push_back({"utilisation", "Load of the network's injection rate", e.utilisation, "ratio", "8 B_outside / (N R t)"});
-  const auto path = columns.metric("path_energy", "Energy of a bit between nodes", "J", "two endpoints and the switches", "", kPaper);
+  r.constants.push_back(
+      {"utilisation", "Load of the network's injection rate", e.utilisation, "ratio", "8 B_outside / (N R t)"});
+  const auto path =
+      columns.metric("path_energy", "Energy of a bit between nodes", "J", "two endpoints and the switches", "", kPaper);
   const auto tray = columns.metric("tray_energy", "Energy of a bit inside the domain", "J", "one constant", "", kPaper);
   const auto traffic = columns.metric("traffic_energy", "Energy of the step's traffic, per bit", "J",
                                       "8 (B_outside path_energy + B_inside tray_energy)", "", kPaper);
-  columns.metric("saving", "Saving of traffic energy", "ratio", "as the paper states it", "1 - traffic_energy / baseline.traffic_energy", kPaper);
-  const auto step = columns.metric("step_energy", "Energy of the step, all components", "J", "sum of the parts, static and dynamic");
-  const auto network = columns.metric("network_power", "Power of adapters, modules, switches", "W", "static share and load");
+  columns.metric("saving", "Saving of traffic energy", "ratio", "as the paper states it",
+                 "1 - traffic_energy / baseline.traffic_energy", kPaper);
+  const auto step =
+      columns.metric("step_energy", "Energy of the step, all components", "J", "sum of the parts, static and dynamic");
+  const auto network =
+      columns.metric("network_power", "Power of adapters, modules, switches", "W", "static share and load");
   columns.metric("power", "Power of the whole", "W", "average over the step", "step_energy / step_time");
   if (e.tokens > 0) columns.metric("token_energy", "Energy of a token", "J/token", "training", "step_energy / tokens");
-  columns.metric("step_saving", "Saving of the whole step", "ratio", "all components", "1 - step_energy / baseline.step_energy");
+  columns.metric("step_saving", "Saving of the whole step", "ratio", "all components",
+                 "1 - step_energy / baseline.step_energy");
   report::Case electrical = new_case("electrical", "electrical", "electrical");
   report::Case photonic = new_case("photonic", "photonic", "photonic");
   double photonic_network = 0;
@@ -112,13 +120,18 @@ void add_all_metrics(Report& r, const StepEnergy& e) {
 void add_grid(Report& r, const PublishedConstants& c) {
   report::Table t;
   t.title = "Energy of a bit between nodes, pJ, by switches crossed (closed form of the published constants)";
-  t.columns = {{"Switches"}, {"Electrical"}, {"Photonic"}, {"Saving"}, {"One photonic hop"}, {"Saving"}, {"Photonic tray"}, {"Saving"}};
+  t.columns = {{"Switches"},         {"Electrical"}, {"Photonic"},      {"Saving"},
+               {"One photonic hop"}, {"Saving"},     {"Photonic tray"}, {"Saving"}};
   Columns columns{r};
-  const auto electrical_id = columns.metric("grid_electrical", "Electrical path", "J", "2 adapter + k switch", "", kPaper);
-  const auto photonic_id = columns.metric("grid_photonic", "Photonic path", "J", "2 (transceiver + engine) + k switch", "", kPaper);
+  const auto electrical_id =
+      columns.metric("grid_electrical", "Electrical path", "J", "2 adapter + k switch", "", kPaper);
+  const auto photonic_id =
+      columns.metric("grid_photonic", "Photonic path", "J", "2 (transceiver + engine) + k switch", "", kPaper);
   const auto saving_id = columns.metric("grid_saving", "Saving", "ratio", "like for like");
-  const auto hop_id = columns.metric("grid_hop_saving", "Saving with one photonic hop", "ratio", "k electrical against one photonic switch");
-  const auto tray_id = columns.metric("grid_tray_saving", "Saving inside one tray", "ratio", "k electrical switches against the photonic tray");
+  const auto hop_id = columns.metric("grid_hop_saving", "Saving with one photonic hop", "ratio",
+                                     "k electrical against one photonic switch");
+  const auto tray_id = columns.metric("grid_tray_saving", "Saving inside one tray", "ratio",
+                                      "k electrical switches against the photonic tray");
   for (std::int64_t k = 1; k <= kMostSwitches; ++k) {
     const PathEnergy same = path_energy(c, k, k), hop = path_energy(c, k, 1);
     const PathEnergy tray = {same.electrical, c.photonic_tray.joules};
@@ -136,7 +149,8 @@ void add_grid(Report& r, const PublishedConstants& c) {
 void add_engine_table(Report& r, PublishedConstants c) {
   c.protocol_engine = {25e-12};
   report::Table t;
-  t.title = "The same with a protocol engine of 25 pJ/bit in each photonic endpoint (like for like with the 65 pJ adapter)";
+  t.title =
+      "The same with a protocol engine of 25 pJ/bit in each photonic endpoint (like for like with the 65 pJ adapter)";
   t.columns = {{"Switches"}, {"Electrical"}, {"Photonic"}, {"Saving"}};
   for (std::int64_t k = 1; k <= kMostSwitches; ++k) {
     const PathEnergy same = path_energy(c, k, k);
@@ -148,13 +162,15 @@ void add_engine_table(Report& r, PublishedConstants c) {
 void add_flows(Report& r, const StepEnergy& e) {
   report::Table t;
   t.title = "Traffic of the step and its energy by the per-bit constants";
-  t.columns = {{"Traffic", false}, {"Calls"}, {"Inside domains"}, {"Between"}, {"Electrical"}, {"Photonic"}, {"Saving"}};
+  t.columns = {{"Traffic", false}, {"Calls"},    {"Inside domains"}, {"Between"},
+               {"Electrical"},     {"Photonic"}, {"Saving"}};
   for (const FlowEnergy& f : e.flows) {
     t.rows.push_back({flow_name(f.flow), f.flow.calls > 0 ? report::with_separators(f.flow.calls) : "-",
                       human(f.flow.inside, "B"), human(f.flow.outside, "B"), human(f.joules.electrical, "J"),
                       human(f.joules.photonic, "J"), percent(f.joules.saving())});
   }
-  t.rows.push_back({"all", "", "", "", human(e.paper.electrical, "J"), human(e.paper.photonic, "J"), percent(e.paper.saving())});
+  t.rows.push_back(
+      {"all", "", "", "", human(e.paper.electrical, "J"), human(e.paper.photonic, "J"), percent(e.paper.saving())});
   r.tables.push_back(std::move(t));
 }
 
@@ -168,11 +184,12 @@ void add_parts(Report& r, const StepEnergy& e) {
                       human(part.electrical / e.seconds, "W"), human(part.photonic, "J")});
   }
   t.rows.push_back({"all", human(total, "J"), "100 %", human(total / e.seconds, "W"), human(e.total_photonic(), "J")});
-  t.notes.push_back(fmt::format("GPU {} on average; node of {} GPUs {} at the plug. Network load {} of the injection rate.",
-                                human(e.gpu_watts, "W"), e.node_gpus, human(e.node_watts, "W"), percent(e.utilisation)));
+  t.notes.push_back(
+      fmt::format("GPU {} on average; node of {} GPUs {} at the plug. Network load {} of the injection rate.",
+                  human(e.gpu_watts, "W"), e.node_gpus, human(e.node_watts, "W"), percent(e.utilisation)));
   if (e.tokens > 0) {
-    t.notes.push_back(fmt::format("Energy of a token: {}, with the photonic network {}.", human(total / e.tokens, "J/token"),
-                                  human(e.total_photonic() / e.tokens, "J/token")));
+    t.notes.push_back(fmt::format("Energy of a token: {}, with the photonic network {}.",
+                                  human(total / e.tokens, "J/token"), human(e.total_photonic() / e.tokens, "J/token")));
   }
   r.tables.push_back(std::move(t));
 }
@@ -198,7 +215,8 @@ Status add_break_evens(Report& r, const ReportInputs& in) {
   t.title = "Break-even of each published constant, the others as they are";
   t.columns = {{"Constant", false}, {"Now, pJ"}, {"Saving 60 % at"}, {"Saving 0 at"}};
   constexpr double kHighest = 500e-12;
-  const std::vector<std::pair<std::string, double>> now = {{"published.adapter", in.doc.value.published.adapter.joules},
+  const std::vector<std::pair<std::string, double>> now = {
+      {"published.adapter", in.doc.value.published.adapter.joules},
       {"published.electrical_switch", in.doc.value.published.electrical_switch.joules},
       {"published.electrical_tray", in.doc.value.published.electrical_tray.joules},
       {"published.photonic_adapter", in.doc.value.published.photonic_adapter.joules},
@@ -216,14 +234,18 @@ Status add_break_evens(Report& r, const ReportInputs& in) {
       row.push_back(b.at ? b.text : fmt::format("none ({} .. {})", percent(b.value_low), percent(b.value_high)));
       report::Case c = new_case(fmt::format("break_even/{}/{}", path, target), path, "break_even");
       Columns columns{r};
-      const auto at = columns.metric("break_even", "Value at which the saving is the target", "J", "bisection over 0 .. 500 pJ");
-      if (b.at) put(c, at, *b.at);
-      else c.refusal = b.reading;
+      const auto at =
+          columns.metric("break_even", "Value at which the saving is the target", "J", "bisection over 0 .. 500 pJ");
+      if (b.at)
+        put(c, at, *b.at);
+      else
+        c.refusal = b.reading;
       r.cases.push_back(std::move(c));
     }
     t.rows.push_back(std::move(row));
   }
-  t.notes.push_back("None: the saving does not reach the target for any value from 0 to 500 pJ; its ends are in brackets.");
+  t.notes.push_back(
+      "None: the saving does not reach the target for any value from 0 to 500 pJ; its ends are in brackets.");
   r.tables.push_back(std::move(t));
   return {};
 }
@@ -252,11 +274,13 @@ void add_reading(Report& r, const StepEnergy& e) {
       "constants: it lies between the {} of a bit between nodes and the {} of a bit inside a domain, whatever runs.",
       percent(e.paper.saving()), percent(e.path.saving()), percent(e.tray.saving())));
   r.reading.push_back(fmt::format(
-      "Switches, adapters and modules draw nearly full power without traffic. With {} of the injection rate in use, the "
+      "Switches, adapters and modules draw nearly full power without traffic. With {} of the injection rate in use, "
+      "the "
       "per-bit constants see {} in the switches; switches and modules outside the nodes draw {}. The network is {} of "
       "the step's energy, so the whole step saves {}.",
       percent(e.utilisation), human(e.per_bit_watts, "W"), human(e.network_outside_watts, "W"),
-      percent(e.network_watts * e.seconds / e.total_electrical()), percent(1 - e.total_photonic() / e.total_electrical())));
+      percent(e.network_watts * e.seconds / e.total_electrical()),
+      percent(1 - e.total_photonic() / e.total_electrical())));
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 namespace photonrail::energy {
 namespace {
 
-constexpr std::array kFormats = {
-    config::EnumName<Format>{Format::fp32, "fp32", "32 bits"}, config::EnumName<Format>{Format::bf16, "bf16", "16 bits"},
-    config::EnumName<Format>{Format::fp8, "fp8", "8 bits"},
-    config::EnumName<Format>{Format::nvfp4, "nvfp4", "4 bits with a scale per 16 values"}};
+constexpr std::array kFormats = {config::EnumName<Format>{Format::fp32, "fp32", "32 bits"},
+                                 config::EnumName<Format>{Format::bf16, "bf16", "16 bits"},
+                                 config::EnumName<Format>{Format::fp8, "fp8", "8 bits"},
+                                 config::EnumName<Format>{Format::nvfp4, "nvfp4", "4 bits with a scale per 16 values"}};
 
 constexpr std::string_view kPrefix = "scenario.";
 
@@ -20,7 +20,8 @@ void check(EnergyDocument& doc) {
                           "leave out [work] or `scenario`");
   }
   if (!stated && s.scenario.empty()) {
-    doc.diagnostics.error({}, "no work is given", "name a training scenario with scenario = \"FILE\", or set work.gpus");
+    doc.diagnostics.error({}, "no work is given",
+                          "name a training scenario with scenario = \"FILE\", or set work.gpus");
   }
   if (stated && s.step_time.ps <= 0) {
     doc.diagnostics.error(doc.span("work.gpus"), "a step in numbers needs step_time", "write step_time = \"10.6 s\"");
@@ -47,7 +48,8 @@ void describe(config::Fields& fields, StatedWork& w) {
 void describe(config::Fields& fields, Paths& p) {
   fields("electrical_switches", p.electrical_switches,
          {.doc = "Switches that a bit crosses between two nodes; 0: 1, 3 or 5 tiers' worth by GPUs and radix.",
-          .min = 0, .max = 9});
+          .min = 0,
+          .max = 9});
   fields("photonic_switches", p.photonic_switches,
          {.doc = "The same in the photonic network; 0: as many as in the electrical one.", .min = 0, .max = 9});
   fields("radix", p.radix, {.doc = "Ports of a network switch, for the number of tiers.", .min = 2, .max = 4096});
@@ -62,7 +64,8 @@ void describe(config::Fields& fields, Sampling& s) {
 void describe(config::Fields& fields, EnergyScenario& s) {
   fields("name", s.name, {.doc = "Shown in reports."});
   fields("scenario", s.scenario, {.doc = "Training scenario of `simulate`, relative to this file."});
-  fields("step_time", s.step_time, {.doc = "Time of a step; 0 s: of the training scenario, in closed form on its first electrical fabric."});
+  fields("step_time", s.step_time,
+         {.doc = "Time of a step; 0 s: of the training scenario, in closed form on its first electrical fabric."});
   fields("work", s.work, {.doc = "A step in numbers, instead of a training scenario."});
   fields("paths", s.paths, {.doc = "What a bit crosses between two nodes."});
   fields("sampling", s.sampling, {.doc = "Monte Carlo over the ranges of the constants."});
@@ -77,8 +80,10 @@ Result<EnergyDocument> load_energy(const std::string& file, std::span<const std:
 std::vector<std::string> take_scenario_sets(std::vector<std::string>& sets) {
   std::vector<std::string> taken, rest;
   for (std::string& set : sets) {
-    if (set.starts_with(kPrefix)) taken.push_back(set.substr(kPrefix.size()));
-    else rest.push_back(std::move(set));
+    if (set.starts_with(kPrefix))
+      taken.push_back(set.substr(kPrefix.size()));
+    else
+      rest.push_back(std::move(set));
   }
   sets = std::move(rest);
   return taken;

@@ -25,7 +25,7 @@ struct StatedWork {  // [work]
   double tokens = 0;    // all GPUs, per step
 };
 
-struct Paths {  // [paths]
+struct Paths {                           // [paths]
   std::int64_t electrical_switches = 0;  // crossed between two nodes; 0: by size and radix
   std::int64_t photonic_switches = 0;    // 0: as many
   std::int64_t radix = 64;

@@ -8,7 +8,7 @@ namespace photonrail::energy {
 namespace {
 
 constexpr double kBitsPerByte = 8;
-constexpr double kPico = 1e12;  // picojoules of a joule
+constexpr double kPico = 1e12;       // picojoules of a joule
 constexpr double kPartRate = 400e9;  // b/s, that the constants of adapters, modules and ports are for
 
 double count(std::int64_t n) { return static_cast<double>(n); }
@@ -26,7 +26,9 @@ void add_gpu_parts(std::vector<Part>& parts, const GpuEnergy& gpu, double gpus) 
   add(parts, "GPU, link to the adapter", gpu.network * gpus);
 }
 
-bool is_network(const NodePart& part) { return part.name == "network adapters" || part.name == "optical modules of adapters"; }
+bool is_network(const NodePart& part) {
+  return part.name == "network adapters" || part.name == "optical modules of adapters";
+}
 
 // Share of full power at this load.
 double load_factor(const ComponentConstants& c, double utilisation) {
@@ -98,8 +100,9 @@ void set_parts(StepEnergy& e, const EnergyScenario& s, const Node& node, const G
 }  // namespace
 
 PathEnergy path_energy(const PublishedConstants& c, std::int64_t electrical_switches, std::int64_t photonic_switches) {
-  return {2 * c.adapter.joules + count(electrical_switches) * c.electrical_switch.joules,
-          2 * (c.photonic_adapter.joules + c.protocol_engine.joules) + count(photonic_switches) * c.photonic_switch.joules};
+  return {
+      2 * c.adapter.joules + count(electrical_switches) * c.electrical_switch.joules,
+      2 * (c.photonic_adapter.joules + c.protocol_engine.joules) + count(photonic_switches) * c.photonic_switch.joules};
 }
 
 PathEnergy tray_energy(const PublishedConstants& c) { return {c.electrical_tray.joules, c.photonic_tray.joules}; }
@@ -116,7 +119,8 @@ Result<StepEnergy> step_energy(const EnergyScenario& s, const StepWork& work, co
   PR_ASSIGN(const catalog::Gpu gpu, catalog.gpu(work.gpu));
   PR_ASSIGN(const GpuPower power, power_of(gpu, s.components));
   if (s.paths.rate.bits_per_second == 0 && !gpu.nic_rate.known()) {
-    return fail(ErrorCode::invalid_input, fmt::format("the catalog does not know the network rate of {}\n  hint: set paths.rate", gpu.name));
+    return fail(ErrorCode::invalid_input,
+                fmt::format("the catalog does not know the network rate of {}\n  hint: set paths.rate", gpu.name));
   }
   StepEnergy e;
   e.gpus = work.gpus;
@@ -133,7 +137,8 @@ Result<StepEnergy> step_energy(const EnergyScenario& s, const StepWork& work, co
   e.rate = s.paths.rate.bits_per_second > 0 ? static_cast<double>(s.paths.rate.bits_per_second)
                                             : catalog::range_of(gpu.nic_rate).base;
   e.utilisation = kBitsPerByte * work.outside() / (gpus * e.rate * e.seconds);
-  e.per_bit_watts = kBitsPerByte * work.outside() * count(e.electrical_switches) * s.published.electrical_switch.joules / e.seconds;
+  e.per_bit_watts =
+      kBitsPerByte * work.outside() * count(e.electrical_switches) * s.published.electrical_switch.joules / e.seconds;
   Activity activity;
   activity.seconds = e.seconds;
   activity.flops[static_cast<std::size_t>(work.dtype)] = work.flops / gpus;
@@ -227,7 +232,8 @@ std::vector<sensitivity::Metric> metrics_of(const StepEnergy& e) {
     metrics.push_back({"photonic_token_energy", photonic / e.tokens, "J/token"});
   }
   for (const FlowEnergy& f : e.flows) metrics.push_back({"flow/" + flow_name(f.flow), f.joules.electrical, "J"});
-  for (const FlowEnergy& f : e.flows) metrics.push_back({"flow_saving/" + flow_name(f.flow), f.joules.saving(), "ratio"});
+  for (const FlowEnergy& f : e.flows)
+    metrics.push_back({"flow_saving/" + flow_name(f.flow), f.joules.saving(), "ratio"});
   for (const auto& [group, joules] : groups_of(e)) metrics.push_back({"group/" + group, joules, "J"});
   for (const Part& part : e.parts) metrics.push_back({"part/" + part.name, part.electrical, "J"});
   return metrics;

@@ -1,5 +1,5 @@
-// Theory under test (step_energy.h, traffic.h): E_path(k) = 2 E_adapter + k E_switch; traffic energy is bits times path or
-// tray; network power P_full (sigma + (1 - sigma) u). The closed form of the paper's constants is checked to the digit.
+// Theory under test (step_energy.h, traffic.h): E_path(k) = 2 E_adapter + k E_switch; traffic energy is bits times path
+// or tray; network power P_full (sigma + (1 - sigma) u). The closed form of the paper's constants is checked to the digit.
 #include "energy/step_energy.h"
 
 #include <gtest/gtest.h>
@@ -139,8 +139,10 @@ TEST(constants, defaults_lie_in_their_ranges_and_every_field_has_one) {
   std::size_t fields = 0;
   for (const auto& [table, object] : {std::pair<std::string, int>{"published", 0}, {"components", 1}}) {
     config::Fields all;
-    if (object == 0) describe(all, s.published);
-    else describe(all, s.components);
+    if (object == 0)
+      describe(all, s.published);
+    else
+      describe(all, s.components);
     for (const auto& field : all.all()) {
       const std::string path = table + "." + std::string(field.name);
       const auto* leaf = dynamic_cast<const config::LeafValue*>(field.value.get());

@@ -37,7 +37,8 @@ Sums sums_of(const model::Program& program) {
     }
     if (task.kind == TaskKind::receive) continue;
     const auto same = [&](const Sort& s) {
-      return s.slot == task.slot && s.kind == task.kind && s.collective == task.collective && s.dimension == task.dimension;
+      return s.slot == task.slot && s.kind == task.kind && s.collective == task.collective &&
+             s.dimension == task.dimension;
     };
     auto found = std::find_if(sums.sorts.begin(), sums.sorts.end(), same);
     if (found == sums.sorts.end()) {
@@ -84,7 +85,8 @@ void add_collective(Flow& flow, const Sort& sort, const model::Group& group, std
   const auto n = static_cast<std::int64_t>(group.members.size());
   const double wire = static_cast<double>(workload::ring_bytes_of_group(sort.collective, sort.payload, n).count);
   const bool direct = sort.collective == model::Collective::all_to_all;
-  const double share = direct ? share_of_pairs(group.members, domain_of) : share_of_neighbours(group.members, domain_of);
+  const double share =
+      direct ? share_of_pairs(group.members, domain_of) : share_of_neighbours(group.members, domain_of);
   flow.outside += wire * share;
   flow.inside += wire * (1 - share);
 }
@@ -116,10 +118,6 @@ StepWork work_of(const model::TaskGraph& graph, std::span<const std::uint32_t> d
   }
   for (auto& [key, flow] : flows) work.flows.push_back(flow);
   return work;
-}
-
-std::vector<Flow> flows_of(const model::TaskGraph& graph, std::span<const std::uint32_t> domain_of) {
-  return work_of(graph, domain_of).flows;
 }
 
 double StepWork::inside() const {

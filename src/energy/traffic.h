@@ -17,14 +17,11 @@ namespace photonrail::energy {
 struct Flow {
   model::Dimension dimension = model::Dimension::none;
   model::Collective collective = model::Collective::none;  // none: messages
-  std::int64_t calls = 0;  // a collective counts once per member
-  double payload = 0;      // B, sum over the same calls
-  double inside = 0;       // B on the wire inside a scale-up domain, all ranks
-  double outside = 0;      // B on the wire between domains, all ranks
+  std::int64_t calls = 0;                                  // a collective counts once per member
+  double payload = 0;                                      // B, sum over the same calls
+  double inside = 0;                                       // B on the wire inside a scale-up domain, all ranks
+  double outside = 0;                                      // B on the wire between domains, all ranks
 };
-
-// `domain_of` by rank. Ordered by dimension, then collective.
-std::vector<Flow> flows_of(const model::TaskGraph& graph, std::span<const std::uint32_t> domain_of);
 
 // What a step asks of the hardware, all GPUs together.
 struct StepWork {
@@ -42,7 +39,8 @@ struct StepWork {
   double outside() const;
 };
 
-// Operations, memory traffic and flows of a graph; gpu, seconds, dtype and tokens are left to the caller.
+// Operations, memory traffic and flows (by dimension, then collective) of a graph; `domain_of` by rank. gpu, seconds,
+// dtype and tokens are left to the caller.
 StepWork work_of(const model::TaskGraph& graph, std::span<const std::uint32_t> domain_of);
 
 }  // namespace photonrail::energy

@@ -61,8 +61,10 @@ Sets base_sets(std::span<const Parameter> parameters) {
 Sets with(std::span<const Parameter> parameters, std::size_t which, double value) {
   Sets sets;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (i == which) sets.push_back(parameters[i].set(value));
-    else if (parameters[i].base) sets.push_back(parameters[i].set(*parameters[i].base));
+    if (i == which)
+      sets.push_back(parameters[i].set(value));
+    else if (parameters[i].base)
+      sets.push_back(parameters[i].set(*parameters[i].base));
   }
   return sets;
 }
@@ -179,7 +181,8 @@ Sampled draw(std::span<const Parameter> parameters, const MonteCarloOptions& wha
   return sampled;
 }
 
-RankTable rank_table(std::span<const Metric> base, const std::vector<const Outcome*>& outcomes, const std::string& prefix) {
+RankTable rank_table(std::span<const Metric> base, const std::vector<const Outcome*>& outcomes,
+                     const std::string& prefix) {
   RankTable table;
   std::vector<std::pair<double, std::string>> named;
   for (const Metric& m : base) {
@@ -212,10 +215,11 @@ RankTable rank_table(std::span<const Metric> base, const std::vector<const Outco
 
 std::string no_crossing(const BreakEven& b, const Parameter& p) {
   const bool above = b.value_low > b.target;
-  return fmt::format("{} does not reach {:.6g} {} for {} between {} and {}: it stays {}, {:.6g} at the low end and {:.6g} "
-                     "at the high end",
-                     b.metric, b.target, b.unit, b.path, p.readable(p.low), p.readable(p.high), above ? "above" : "below",
-                     b.value_low, b.value_high);
+  return fmt::format(
+      "{} does not reach {:.6g} {} for {} between {} and {}: it stays {}, {:.6g} at the low end and {:.6g} "
+      "at the high end",
+      b.metric, b.target, b.unit, b.path, p.readable(p.low), p.readable(p.high), above ? "above" : "below", b.value_low,
+      b.value_high);
 }
 
 }  // namespace
@@ -253,8 +257,8 @@ Result<std::size_t> find_metric(std::span<const Metric> metrics, std::string_vie
   }
   if (ending.size() == 1) return ending.front();
   const char* problem = ending.empty() ? "there is no metric" : "several metrics end in";
-  return fail(ErrorCode::usage, fmt::format("{} '{}'\n  hint: {} metrics, for example {}", problem, name, metrics.size(),
-                                            some_names(metrics, name)));
+  return fail(ErrorCode::usage, fmt::format("{} '{}'\n  hint: {} metrics, for example {}", problem, name,
+                                            metrics.size(), some_names(metrics, name)));
 }
 
 Result<std::vector<SweepPoint>> sweep(const Experiment& experiment, std::span<const Parameter> parameters,
@@ -266,7 +270,8 @@ Result<std::vector<SweepPoint>> sweep(const Experiment& experiment, std::span<co
   }
   std::vector<Sets> all;
   const std::vector<std::string> first = sweep_sets(parameters[0]);
-  const std::vector<std::string> second = parameters.size() > 1 ? sweep_sets(parameters[1]) : std::vector<std::string>{""};
+  const std::vector<std::string> second =
+      parameters.size() > 1 ? sweep_sets(parameters[1]) : std::vector<std::string>{""};
   for (const std::string& a : first) {
     for (const std::string& b : second) all.push_back(b.empty() ? Sets{a} : Sets{a, b});
   }
@@ -302,7 +307,11 @@ Result<std::vector<Tornado>> tornado(const Experiment& experiment, std::span<con
       const Parameter& p = parameters[i];
       const Outcome* at = &outcomes[1 + kEach * i];
       const Step step = step_of(p);
-      TornadoBar bar{p.path, p.readable(p.low), p.readable(p.high), value_of(at[0], base.name), value_of(at[1], base.name),
+      TornadoBar bar{p.path,
+                     p.readable(p.low),
+                     p.readable(p.high),
+                     value_of(at[0], base.name),
+                     value_of(at[1], base.name),
                      elasticity_of(p.rounded(step.down), p.rounded(step.up), value_of(at[2], base.name),
                                    value_of(at[3], base.name)),
                      {}};
@@ -367,7 +376,8 @@ Result<MonteCarlo> monte_carlo(const Experiment& experiment, std::span<const Par
   return result;
 }
 
-Result<BreakEven> break_even(const Experiment& experiment, const Parameter& p, const std::string& metric, double target) {
+Result<BreakEven> break_even(const Experiment& experiment, const Parameter& p, const std::string& metric,
+                             double target) {
   PR_TRY(ranges_only(std::span(&p, 1), "break-even"));
   constexpr int kMost = 200;
   constexpr double kTolerance = 1e-9;
@@ -406,8 +416,8 @@ Result<BreakEven> break_even(const Experiment& experiment, const Parameter& p, c
   b.at = high;
   PR_ASSIGN(b.value_at, at(high));
   b.text = p.readable(high);
-  b.reading = fmt::format("{} is {:.6g} {} at {} = {} ({:.6g} at {}, {:.6g} at {})", b.metric, b.value_at, b.unit, b.path,
-                          b.text, b.value_low, p.readable(p.low), b.value_high, p.readable(p.high));
+  b.reading = fmt::format("{} is {:.6g} {} at {} = {} ({:.6g} at {}, {:.6g} at {})", b.metric, b.value_at, b.unit,
+                          b.path, b.text, b.value_low, p.readable(p.low), b.value_high, p.readable(p.high));
   return b;
 }
 

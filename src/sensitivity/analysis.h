@@ -7,8 +7,8 @@
 //   correlation  Spearman's rank correlation of parameter and metric over the samples (ties get their mean rank)
 //   break-even   x with y(x) = target, by bisection on [low, high]; correct where y - target changes sign once
 //
-// A point at which the experiment fails keeps its error: an infeasible configuration is an answer. Where the base itself
-// fails, the whole fails.
+// A point at which the experiment fails keeps its error: an infeasible configuration is an answer. Where the base
+// itself fails, the whole fails.
 #pragma once
 
 #include <cstdint>
@@ -81,14 +81,14 @@ struct Spread {
 };
 // How stable an order is: of the metrics whose names start with a prefix, how often each stood at which place.
 struct RankTable {
-  std::vector<std::string> names;               // in the order of their base values, largest first
-  std::vector<std::vector<double>> share_at;    // [name][place]: share of the samples
-  double same_order = 0;                        // share of the samples with exactly the base order
-  double mean_tau = 0;                          // Kendall's tau against the base order, averaged
+  std::vector<std::string> names;             // in the order of their base values, largest first
+  std::vector<std::vector<double>> share_at;  // [name][place]: share of the samples
+  double same_order = 0;                      // share of the samples with exactly the base order
+  double mean_tau = 0;                        // Kendall's tau against the base order, averaged
 };
 struct MonteCarlo {
   std::size_t samples = 0;
-  std::size_t failed = 0;      // samples at which the experiment failed; left out of everything
+  std::size_t failed = 0;  // samples at which the experiment failed; left out of everything
   std::string first_failure;
   std::vector<Spread> spreads;
   std::optional<RankTable> ranks;
@@ -116,8 +116,8 @@ struct BreakEven {
   double value_high = 0;
   double value_at = 0;
   int evaluations = 0;
-  std::string text;       // of `at`, readable
-  std::string reading;    // one sentence
+  std::string text;     // of `at`, readable
+  std::string reading;  // one sentence
 };
 // Bisects until the bracket is 1e-9 of the range or, for whole numbers, two neighbours; at most 200 evaluations.
 Result<BreakEven> break_even(const Experiment& experiment, const Parameter& parameter, const std::string& metric,

@@ -16,10 +16,12 @@ constexpr int kMostPoints = 100'000;
 constexpr std::size_t kMostListed = 4096;
 constexpr std::size_t kLongestText = 65'536;
 constexpr double kQuantile95 = 1.6448536269514722;  // of the standard normal distribution
-constexpr const char* kExample = "write --vary 'path=LOW..HIGH', such as --vary 'rail.port_rate=100 Gb/s..800 Gb/s:8:log'";
+constexpr const char* kExample =
+    "write --vary 'path=LOW..HIGH', such as --vary 'rail.port_rate=100 Gb/s..800 Gb/s:8:log'";
 
-constexpr std::array kQuantities = {Quantity::time,  Quantity::size,   Quantity::rate, Quantity::flop_rate, Quantity::power,
-                                    Quantity::energy, Quantity::money, Quantity::loss, Quantity::ratio};
+constexpr std::array kQuantities = {Quantity::time,      Quantity::size,  Quantity::rate,
+                                    Quantity::flop_rate, Quantity::power, Quantity::energy,
+                                    Quantity::money,     Quantity::loss,  Quantity::ratio};
 
 tl::unexpected<Error> refuse(std::string_view text, std::string_view what) {
   return fail(ErrorCode::usage, fmt::format("'{}': {}\n  hint: {}", text, what, kExample));
@@ -46,7 +48,8 @@ std::optional<double> base_of(const Result<T>& parsed, double (*measure)(const T
 
 std::optional<double> measure(Quantity quantity, std::string_view text) {
   switch (quantity) {
-    case Quantity::time: return base_of<Time>(parse_time(text), [](const Time& v) { return static_cast<double>(v.ps); });
+    case Quantity::time:
+      return base_of<Time>(parse_time(text), [](const Time& v) { return static_cast<double>(v.ps); });
     case Quantity::size:
       return base_of<Bytes>(parse_bytes(text), [](const Bytes& v) { return static_cast<double>(v.count); });
     case Quantity::rate:
@@ -111,9 +114,9 @@ Result<bool> take_option(std::string_view& values, Parameter& parameter, std::st
   if (colon == values.npos) return false;
   const std::string_view word = trim(values.substr(colon + 1));
   constexpr std::array<std::pair<std::string_view, Shape>, 4> kShapes = {{{"uniform", Shape::uniform},
-                                                                         {"normal", Shape::normal},
-                                                                         {"lognormal", Shape::lognormal},
-                                                                         {"triangular", Shape::triangular}}};
+                                                                          {"normal", Shape::normal},
+                                                                          {"lognormal", Shape::lognormal},
+                                                                          {"triangular", Shape::triangular}}};
   const auto shape = std::find_if(kShapes.begin(), kShapes.end(), [&](const auto& s) { return s.first == word; });
   values = values.substr(0, colon);
   if (shape != kShapes.end()) {
@@ -136,13 +139,12 @@ Result<bool> take_option(std::string_view& values, Parameter& parameter, std::st
   return true;
 }
 
-bool looks_whole(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("+-0123456789") == text.npos;
-}
+bool looks_whole(std::string_view text) { return !text.empty() && text.find_first_not_of("+-0123456789") == text.npos; }
 
 Status set_range(Parameter& parameter, const std::vector<std::string_view>& ends, std::string_view whole) {
   std::vector<double> values;
-  const auto all_plain = std::all_of(ends.begin(), ends.end(), [](std::string_view e) { return plain_number(e).has_value(); });
+  const auto all_plain =
+      std::all_of(ends.begin(), ends.end(), [](std::string_view e) { return plain_number(e).has_value(); });
   if (all_plain) {
     parameter.whole = std::all_of(ends.begin(), ends.end(), looks_whole);
     for (const std::string_view end : ends) values.push_back(*plain_number(end));
@@ -160,7 +162,8 @@ Status set_range(Parameter& parameter, const std::vector<std::string_view>& ends
 Status check_range(const Parameter& p, std::string_view whole) {
   if (!(p.low < p.high)) return refuse(whole, "the low end must be below the high end");
   if (p.base && (*p.base < p.low || *p.base > p.high)) return refuse(whole, "the base lies outside of its range");
-  if ((p.log || p.shape == Shape::lognormal) && p.low <= 0) return refuse(whole, "a logarithmic range must be above zero");
+  if ((p.log || p.shape == Shape::lognormal) && p.low <= 0)
+    return refuse(whole, "a logarithmic range must be above zero");
   return {};
 }
 
@@ -208,7 +211,8 @@ std::string Parameter::readable(double value) const {
     case Quantity::time: return to_text(Time{to_integer(value)});
     case Quantity::size: return to_text(Bytes{to_integer(value)});
     case Quantity::rate: return to_text(Rate{to_integer(value)});
-    case Quantity::energy: return value < 1e-6 ? fmt::format("{:.4g} pJ", value * 1e12) : fmt::format("{:.4g} J", value);
+    case Quantity::energy:
+      return value < 1e-6 ? fmt::format("{:.4g} pJ", value * 1e12) : fmt::format("{:.4g} J", value);
     default: return fmt::format("{:.4g}{}", value, base_unit(*quantity));
   }
 }
@@ -225,7 +229,8 @@ Result<Parameter> parse_parameter(std::string_view text) {
       if (item.empty()) return refuse(text, "an empty value in the list");
       parameter.list.emplace_back(item);
     }
-    if (parameter.list.size() > kMostListed) return refuse(parameter.path, fmt::format("more than {} values", kMostListed));
+    if (parameter.list.size() > kMostListed)
+      return refuse(parameter.path, fmt::format("more than {} values", kMostListed));
     return parameter;
   }
   while (true) {

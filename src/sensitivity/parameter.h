@@ -41,7 +41,7 @@ struct Parameter {
   Shape shape = Shape::uniform;
 
   bool is_range() const { return list.empty(); }
-  double middle() const;  // base, or the middle (of the logarithms with `log` or lognormal)
+  double middle() const;                     // base, or the middle (of the logarithms with `log` or lognormal)
   std::string text(double value) const;      // "7200000000000 b/s"
   std::string set(double value) const;       // "pool.port_rate=7200000000000 b/s"
   double rounded(double value) const;        // what text(value) says, as a number

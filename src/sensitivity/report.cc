@@ -37,7 +37,8 @@ report::Case new_case(std::string id, const char* kind) {
   return c;
 }
 
-void add_constant(Report& report, const std::string& id, const std::string& label, double value, const std::string& unit) {
+void add_constant(Report& report, const std::string& id, const std::string& label, double value,
+                  const std::string& unit) {
   report.constants.push_back({id, label, value, unit, "of this analysis"});
 }
 
@@ -56,7 +57,8 @@ std::string bar_text(double from, double to, double base, double low, double hig
   const double width = high > low ? high - low : 1;
   const auto column = [&](double v) { return static_cast<int>(std::lround((v - low) / width * (kBarWidth - 1))); };
   std::string text(kBarWidth, ' ');
-  for (int i = column(std::min(from, to)); i <= column(std::max(from, to)); ++i) text[static_cast<std::size_t>(i)] = '#';
+  for (int i = column(std::min(from, to)); i <= column(std::max(from, to)); ++i)
+    text[static_cast<std::size_t>(i)] = '#';
   text[static_cast<std::size_t>(column(base))] = '|';
   return text;
 }
@@ -64,7 +66,7 @@ std::string bar_text(double from, double to, double base, double low, double hig
 report::Table tornado_table(const Tornado& t) {
   report::Table table;
   table.title = fmt::format("Tornado of {}: base {}", t.metric, human(t.base, t.unit));
-  table.columns = {{"Parameter", false}, {"Low", true},  {"High", true},        {"At low", true},
+  table.columns = {{"Parameter", false}, {"Low", true},   {"High", true},       {"At low", true},
                    {"At high", true},    {"Swing", true}, {"Elasticity", true}, {"From lowest to highest", false}};
   double low = t.base, high = t.base;
   for (const TornadoBar& bar : t.bars) {
@@ -84,15 +86,19 @@ report::Table tornado_table(const Tornado& t) {
                           bar_text(from, to, t.base, low, high)});
     if (!bar.note.empty()) table.notes.push_back(fmt::format("{}: {}", bar.path, first_line(bar.note)));
   }
-  if (still > 0) table.notes.push_back(fmt::format("{} not shown: they do not move it.", report::counted(static_cast<std::int64_t>(still), "other")));
-  table.notes.push_back("Each parameter alone, the others at their base. Elasticity: d ln metric / d ln parameter at the base.");
+  if (still > 0)
+    table.notes.push_back(
+        fmt::format("{} not shown: they do not move it.", report::counted(static_cast<std::int64_t>(still), "other")));
+  table.notes.push_back(
+      "Each parameter alone, the others at their base. Elasticity: d ln metric / d ln parameter at the base.");
   return table;
 }
 
 report::Table spread_table(const MonteCarlo& mc) {
   report::Table table;
   table.title = fmt::format("Monte Carlo: {} samples, {} failed", mc.samples, mc.failed);
-  table.columns = {{"Metric", false}, {"Base"}, {"Mean"}, {"Deviation"}, {"5 %"}, {"25 %"}, {"50 %"}, {"75 %"}, {"95 %"}};
+  table.columns = {{"Metric", false}, {"Base"}, {"Mean"}, {"Deviation"}, {"5 %"},
+                   {"25 %"},          {"50 %"}, {"75 %"}, {"95 %"}};
   for (const Spread& s : mc.spreads) {
     const auto text = [&](double v) { return human(v, s.unit); };
     table.rows.push_back({s.metric, text(s.base), text(s.mean), text(s.deviation), text(s.p5), text(s.p25), text(s.p50),
@@ -121,7 +127,8 @@ report::Table rank_table(const RankTable& ranks) {
   table.title = fmt::format("Order under sampling: {} of the samples keep the whole order, mean Kendall tau {:.3f}",
                             human(ranks.same_order, "ratio"), ranks.mean_tau);
   table.columns = {{"In the order of the base", false}};
-  for (std::size_t place = 1; place <= ranks.names.size(); ++place) table.columns.push_back({fmt::format("{}.", place), true});
+  for (std::size_t place = 1; place <= ranks.names.size(); ++place)
+    table.columns.push_back({fmt::format("{}.", place), true});
   for (std::size_t i = 0; i < ranks.names.size(); ++i) {
     std::vector<std::string> row = {ranks.names[i]};
     for (const double share : ranks.share_at[i]) row.push_back(human(share, "ratio"));
@@ -131,7 +138,7 @@ report::Table rank_table(const RankTable& ranks) {
   return table;
 }
 
-void put_spread(Report& report, const MonteCarlo& mc, const char* which, double Spread::*member) {
+void put_spread(Report& report, const MonteCarlo& mc, const char* which, double Spread::* member) {
   report::Case c = new_case(fmt::format("monte_carlo/{}", which), "monte_carlo");
   for (const Spread& s : mc.spreads) put(report, c, s.metric, s.unit, kOfExperiment, s.*member);
   report.cases.push_back(std::move(c));
@@ -163,7 +170,8 @@ void add_sweep(Report& report, std::span<const SweepPoint> points, std::span<con
     std::vector<std::string> row = {c.id};
     if (!point.outcome) c.refusal = point.outcome.error().message;
     for (const std::string& name : metrics) {
-      const auto index = point.outcome ? find_metric(*point.outcome, name) : Result<std::size_t>(fail(ErrorCode::usage, ""));
+      const auto index =
+          point.outcome ? find_metric(*point.outcome, name) : Result<std::size_t>(fail(ErrorCode::usage, ""));
       if (!index) {
         row.push_back("-");
         continue;
@@ -182,19 +190,22 @@ void add_sweep(Report& report, std::span<const SweepPoint> points, std::span<con
 void add_tornado(Report& report, std::span<const Tornado> tornados) {
   for (const Tornado& t : tornados) {
     for (const TornadoBar& bar : t.bars) {
-      for (const auto& [end, value, text] : {std::tuple("low", bar.at_low, bar.low_text), std::tuple("high", bar.at_high, bar.high_text)}) {
+      for (const auto& [end, value, text] :
+           {std::tuple("low", bar.at_low, bar.low_text), std::tuple("high", bar.at_high, bar.high_text)}) {
         const std::string id = fmt::format("tornado/{}/{}", bar.path, end);
-        auto c = std::find_if(report.cases.begin(), report.cases.end(), [&](const report::Case& x) { return x.id == id; });
+        auto c =
+            std::find_if(report.cases.begin(), report.cases.end(), [&](const report::Case& x) { return x.id == id; });
         if (c == report.cases.end()) c = report.cases.insert(c, new_case(id, "tornado"));
         c->name = fmt::format("{} = {}", bar.path, text);
         put(report, *c, t.metric, t.unit, kOfExperiment, value);
       }
       const std::string id = fmt::format("tornado/{}", bar.path);
-      auto c = std::find_if(report.cases.begin(), report.cases.end(), [&](const report::Case& x) { return x.id == id; });
+      auto c =
+          std::find_if(report.cases.begin(), report.cases.end(), [&](const report::Case& x) { return x.id == id; });
       if (c == report.cases.end()) c = report.cases.insert(c, new_case(id, "tornado"));
       put(report, *c, t.metric + ".swing", t.unit, "difference between the two ends", bar.swing());
-      put(report, *c, t.metric + ".elasticity", "", "d ln metric / d ln parameter at the base, central difference of 1 %",
-          bar.elasticity);
+      put(report, *c, t.metric + ".elasticity", "",
+          "d ln metric / d ln parameter at the base, central difference of 1 %", bar.elasticity);
     }
     report.tables.push_back(tornado_table(t));
   }
@@ -204,7 +215,8 @@ void add_monte_carlo(Report& report, const MonteCarlo& mc, std::span<const Param
                      const MonteCarloOptions& options) {
   report.seed = options.seed;
   add_constant(report, "samples", "Samples of the Monte Carlo", static_cast<double>(mc.samples), "count");
-  add_constant(report, "failed_samples", "Samples at which the command refused", static_cast<double>(mc.failed), "count");
+  add_constant(report, "failed_samples", "Samples at which the command refused", static_cast<double>(mc.failed),
+               "count");
   put_spread(report, mc, "base", &Spread::base);
   put_spread(report, mc, "mean", &Spread::mean);
   put_spread(report, mc, "deviation", &Spread::deviation);
@@ -228,7 +240,8 @@ void add_monte_carlo(Report& report, const MonteCarlo& mc, std::span<const Param
   for (std::size_t i = 0; i < mc.ranks->names.size(); ++i) {
     report::Case c = new_case("rank/" + mc.ranks->names[i], "monte_carlo");
     for (std::size_t place = 0; place < mc.ranks->share_at[i].size(); ++place) {
-      put(report, c, fmt::format("share_at_place_{}", place + 1), "ratio", "share of the samples", mc.ranks->share_at[i][place]);
+      put(report, c, fmt::format("share_at_place_{}", place + 1), "ratio", "share of the samples",
+          mc.ranks->share_at[i][place]);
     }
     report.cases.push_back(std::move(c));
   }

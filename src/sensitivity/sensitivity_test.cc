@@ -44,8 +44,8 @@ TEST(parameter, ranges_with_units_are_in_base_units_and_read_back) {
 }
 
 TEST(parameter, mistakes_are_refused_with_an_example) {
-  for (const char* text : {"x", "x=", "=1..2", "x=2..1", "x=1 s..2 GB", "x=0..1:log", "x=1..2:zz", "x=1..2:1", "x=1..9..4",
-                           "x=1..2..3..4", "x=a..b", "x=1,,2"}) {
+  for (const char* text : {"x", "x=", "=1..2", "x=2..1", "x=1 s..2 GB", "x=0..1:log", "x=1..2:zz", "x=1..2:1",
+                           "x=1..9..4", "x=1..2..3..4", "x=a..b", "x=1,,2"}) {
     const auto parsed = parse_parameter(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::usage);
@@ -127,7 +127,8 @@ TEST(monte_carlo, streams_belong_to_parameters) {
   const std::vector one = {parameter("a=1.0..3.0")};
   const MonteCarloOptions what{.samples = 50, .seed = 5, .rank_prefix = ""};
   const std::vector<std::string> metrics = {"y"};
-  EXPECT_EQ(monte_carlo(parabola, two, metrics, what, {})->values, monte_carlo(parabola, one, metrics, what, {})->values);
+  EXPECT_EQ(monte_carlo(parabola, two, metrics, what, {})->values,
+            monte_carlo(parabola, one, metrics, what, {})->values);
 }
 
 TEST(monte_carlo, ranks_change_as_often_as_they_should) {
@@ -197,7 +198,8 @@ TEST(report, every_analysis_is_in_text_json_and_csv) {
   finish(report);
   for (const report::Case& c : report.cases) EXPECT_EQ(c.values.size(), report.metrics.size());
   EXPECT_EQ(report::value_of(report, *report::find_case(report, "tornado/m.b/high"), "case/y"), 50);
-  EXPECT_NEAR(*report::value_of(report, *report::find_case(report, "break_even/m.b"), "case/y.parameter"), std::sqrt(10), 1e-6);
+  EXPECT_NEAR(*report::value_of(report, *report::find_case(report, "break_even/m.b"), "case/y.parameter"),
+              std::sqrt(10), 1e-6);
   EXPECT_NE(report::render_csv(report).find("correlation/a"), std::string::npos);
   EXPECT_TRUE(report::read_report(report::render_json(report), "report.json"));
   EXPECT_NE(report::render_text(report, {}).find("#|#"), std::string::npos);

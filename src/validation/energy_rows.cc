@@ -1,16 +1,17 @@
 // Power at the plug against submitted readings (MLPerf power, and anchors derived from it).
 //
 // A row becomes the load of one GPU, and energy/power.h makes watts of it with the default constants:
-//   with a step time   operations of the model per token (6 P, and attention 12 L h s; frozen weights 4 P) over the time;
-//                      memory at the share of the benchmark's class
+//   with a step time   operations of the model per token (6 P, and causal attention 6 L h s; frozen weights 4 P)
+//                      over the time; memory at the share of the benchmark's class
 //   without            products and memory at the shares of the class, below: general shares, the same for every row
-//   class              products, of the best measured rate in 8 bits (bf16 for vision)   memory, of its rate
+//   class              products, of the best measured rate (8 bits in the      memory, of its rate
+//                      first and last class, else bf16)
 //   transformer        0.55                                                              0.35
 //   recommendation     0.10                                                              0.60
 //   vision             0.35                                                              0.60
 //   serving            0.40                                                              0.60
-// A submitter whose name holds "-dc-" read behind the power supplies, so their loss is left out there. Rows without a step
-// time, and power-capped submissions, whose limit is not stated, are scored apart.
+// A submitter whose name holds "-dc-" read behind the power supplies, so their loss is left out there. Rows without a
+// step time, and power-capped submissions, whose limit is not stated, are scored apart.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +26,8 @@ namespace {
 
 using operators::Dtype;
 
-constexpr double kBestShare = 0.71;  // of the 8-bit peak, best measured product of H100 and H200 (ml-engineering: 0.71, 0.73)
+constexpr double kBestShare =
+    0.71;  // of the 8-bit peak, best measured product of H100 and H200 (ml-engineering: 0.71, 0.73)
 
 struct LoadClass {
   const char* name;
@@ -42,8 +44,8 @@ constexpr LoadClass kServing = {"serving", 0.40, 0.60, Dtype::fp8};
 struct Job {
   std::string_view benchmark;
   const LoadClass* load;
-  double parameters = 0;       // 0: operations are not counted
-  double passes = 6;           // operations per parameter and token
+  double parameters = 0;  // 0: operations are not counted
+  double passes = 6;      // operations per parameter and token
   double layers = 0, hidden = 0, sequence = 0;
 };
 constexpr std::array kJobs = {
@@ -113,8 +115,10 @@ Point new_point(const Csv& table, std::size_t row, const std::string& quantity, 
 }
 
 void set_ours(Point& p, const Result<double>& ours) {
-  if (ours) p.row.ours = *ours;
-  else p.row.refused = ours.error();
+  if (ours)
+    p.row.ours = *ours;
+  else
+    p.row.refused = ours.error();
   model::set_relative_error(p.row);
 }
 
@@ -149,8 +153,8 @@ Point network_point(const Csv& table, std::size_t row, double published, const c
 }  // namespace
 
 Result<std::vector<Point>> score_training_power(const Csv& table, const Scoring& scoring) {
-  PR_TRY(table.require({"submitter", "system", "benchmark", "n_nodes_with_readings", "avg_node_w_in_run", "global_batch",
-                        "median_step_s"}));
+  PR_TRY(table.require({"submitter", "system", "benchmark", "n_nodes_with_readings", "avg_node_w_in_run",
+                        "global_batch", "median_step_s"}));
   std::vector<Point> points;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     Point p = new_point(table, row, "node_power", "W");
@@ -163,7 +167,8 @@ Result<std::vector<Point>> score_training_power(const Csv& table, const Scoring&
     const Job* job = job_of(benchmark);
     const auto nodes = table.number_or_none(row, "n_nodes_with_readings");
     if (!gpu || !job || !nodes || !p.row.published) {
-      p.row.refused = gpu ? Error{ErrorCode::infeasible, "the benchmark, its nodes or its power are not known"} : gpu.error();
+      p.row.refused =
+          gpu ? Error{ErrorCode::infeasible, "the benchmark, its nodes or its power are not known"} : gpu.error();
       points.push_back(std::move(p));
       continue;
     }
@@ -201,7 +206,8 @@ Result<std::vector<Point>> score_inference_power(const Csv& table, const Scoring
     }
     p.gpu = gpu->name;
     const bool recommends = benchmark.starts_with("dlrm");
-    const bool sees = benchmark.starts_with("resnet") || benchmark.starts_with("retinanet") || benchmark.starts_with("stable");
+    const bool sees =
+        benchmark.starts_with("resnet") || benchmark.starts_with("retinanet") || benchmark.starts_with("stable");
     const LoadClass& load = recommends ? kRecommendation : sees ? kVision : kServing;
     const bool capped = system.find("MaxQ") != std::string::npos;
     p.apart = capped ? "power-capped; the cap is not stated" : fmt::format("load of the class '{}' assumed", load.name);
@@ -221,7 +227,8 @@ Result<double> anchor_value(const std::string& quantity, const catalog::Catalog&
   const Job& job = *job_of("gpt3");
   energy::Activity second = class_activity(gpu, *job.load);
   second.flops.fill(0);
-  second.flops[static_cast<std::size_t>(job.load->dtype)] = operations_per_token(job) * kAnchorTokens / kAnchorStep / kAnchorGpus;
+  second.flops[static_cast<std::size_t>(job.load->dtype)] =
+      operations_per_token(job) * kAnchorTokens / kAnchorStep / kAnchorGpus;
   PR_ASSIGN(const double watts, node_watts(gpu, second, false, 8));
   if (quantity.find("per token") != std::string::npos) return watts * kAnchorNodes * kAnchorStep / kAnchorTokens;
   if (quantity.find("per GPU") != std::string::npos) return watts / 8;
@@ -249,7 +256,8 @@ Result<std::vector<Point>> score_energy_anchors(const Csv& table, const Scoring&
     p.model = "gpt3";
     p.gpu = "H100";
     p.regime = "training power";
-    if (quantity.find("interconnect") != std::string::npos) p.apart = "the submitter's estimate, of unstated scope and unit";
+    if (quantity.find("interconnect") != std::string::npos)
+      p.apart = "the submitter's estimate, of unstated scope and unit";
     PR_ASSIGN(p.row.published, table.number(row, "value"));
     set_ours(p, anchor_value(quantity, scoring.catalog));
     points.push_back(std::move(p));
