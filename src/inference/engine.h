@@ -19,7 +19,8 @@ enum class Dispatch : std::uint8_t {
   all_to_all,  // each token to the ranks of its experts only
 };
 
-// For which groups of query heads the decoding kernel reads the cache once; for others once for every query head.
+// For which groups of query heads the decoding kernel reads the cache once. For others every query head reads it: once
+// from memory, and as often as there are heads in the group through the second-level cache.
 enum class GroupedDecode : std::uint8_t { any, of_eight, none };
 
 // Defaults: a current TensorRT-LLM.
@@ -32,7 +33,7 @@ struct Engine {
   Time step_overhead = microseconds(300);   // host work of a pass that no kernel hides (scheduling, sampling, launch)
   Time sequence_overhead = microseconds(5);  // the same for each sequence in the pass (its token, its cache pages)
   Time kernel_gap;                          // between two kernels of a captured graph, beyond the launch floor
-  Time request_overhead = milliseconds(2);  // of one request, outside the passes: HTTP, tokens from and to text
+  Time request_overhead = milliseconds(30);  // of one request, outside the passes: HTTP, tokens from and to text
   bool fused_norm_reduce = true;       // all-reduce, residual sum and norm in one kernel
   bool fused_quantisation = true;      // operands are quantised inside the kernels before them, or inside the product
   bool static_scales_apart = false;    // each operand is quantised by a kernel of its own, with a scale that is known

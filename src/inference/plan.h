@@ -253,6 +253,7 @@ class Plan {
   double copies_ = 1;
   double stages_ = 1;
   double step_overhead_ = 0;
+  double cache_reads_ = 1;  // of the cache while decoding, in readings from memory
   double skew_ = 0;  // of the kernels' time: what collectives wait for the slowest rank
   double cache_per_token_ = 0;   // windowed layers included
   double window_cache_ = 0;      // of these bytes, what windowed layers take

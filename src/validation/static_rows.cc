@@ -1,8 +1,8 @@
 // TensorRT-LLM 0.5 to 0.9: static batches and first-token latencies, from the performance pages of its documentation.
 //
 // Engines of that time. The pages up to 0.8 call both "tokens/s" and "tokens/s/GPU" what later ones call the latter; the
-// unit that a row gives is taken as it is written. Attention while decoding: up to 0.6 one kernel for all models, which
-// reads the cache once for every query head ("masked multi-head attention", docs/source/gpt_attention.md of 0.5.0); from
+// unit that a row gives is taken as it is written. Attention while decoding: up to 0.6 one kernel for all models, in which
+// every query head reads the cache ("masked multi-head attention", docs/source/gpt_attention.md of 0.5.0); from
 // 0.7 a kernel for grouped queries for a few configurations ("LLAMA2 70B is one model that it supports", the same page
 // of 0.7), so for groups of eight; for any group later. FP8 engines had an fp8 cache, FP16 engines an fp16 one.
 #include <fmt/format.h>
@@ -100,7 +100,7 @@ Result<std::vector<Point>> score_first_token(const Csv& table, const Scoring& sc
     score_row(point, table, row, scoring, shelf, "ttft-unqueued", [&](const inference::Plan& plan) -> Result<double> {
       const auto times = inference::static_batch(plan, batch, {input, 1});
       point.basis = times.basis;
-      return times.ttft * 1e3;
+      return (times.ttft + to_seconds(plan.engine().request_overhead)) * 1e3;
     });
     point.row.case_name += fmt::format(", batch {}, {} in", batch, input);
     points.push_back(std::move(point));
