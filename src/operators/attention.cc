@@ -114,7 +114,8 @@ Neighbours neighbours(const std::vector<int>& values, double x) {
   PR_CHECK(!values.empty(), "an attention table without entries");
   if (x <= values.front()) return {0, 0, 0};
   for (std::size_t i = 1; i < values.size(); ++i) {
-    if (x <= values[i]) return {i - 1, i, (x - values[i - 1]) / static_cast<double>(values[i] - values[i - 1])};
+    if (x == values[i]) return {i, i, 0};
+    if (x < values[i]) return {i - 1, i, (x - values[i - 1]) / static_cast<double>(values[i] - values[i - 1])};
   }
   return {values.size() - 1, values.size() - 1, 0};
 }
