@@ -69,6 +69,7 @@ class Commands {
 
   void add_all() {
     add_simulate();
+    add_estimate();
     add_windows();
     add_cost();
     add_check();
@@ -109,6 +110,25 @@ class Commands {
         ->option_text("DIR");
     add_threads(c, simulate_.threads);
     c.add_flag("--quiet", simulate_.quiet, "No progress on standard error");
+  }
+
+  void add_estimate() {
+    CLI::App& c = command("estimate",
+                          "The step of a scenario in closed form, in milliseconds where a simulation takes seconds: the "
+                          "same cases as `simulate` without congestion and switching, the step on calibrated kernels, "
+                          "and memory per GPU",
+                          "Examples:\n"
+                          "  photonrail estimate examples/llama-80b-h200-128.toml\n"
+                          "  photonrail estimate my.toml --set training.recompute=full --format csv\n"
+                          "The closed form is never above the simulated time, and equal where nothing contends.",
+                          estimate_);
+    add_source(c, estimate_.source, "SCENARIO", "Scenario file (TOML), as of `simulate`", true);
+    c.add_flag("--rooflines-only", estimate_.rooflines_only, "Without the step on calibrated kernels");
+    c.add_flag("--overlap-tensor", estimate_.overlap_tensor,
+               "Calibrated: collectives of the tensor group pipelined with the products beside them");
+    add_format(c, estimate_.format);
+    c.add_option("--out", estimate_.out, "Directory for the report in every format and the scenario as run")
+        ->option_text("DIR");
   }
 
   void add_windows() {
@@ -394,6 +414,7 @@ class Commands {
   ReproduceOptions reproduce_;
   ValidateOptions validate_;
   InferOptions infer_;
+  EstimateCommandOptions estimate_;
   CheckOptions check_;
   EnergyOptions energy_;
   SensitivityOptions sensitivity_;

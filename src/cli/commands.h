@@ -23,6 +23,7 @@ Status run(const ExplainOptions& options);
 Status run(const ReproduceOptions& options);
 Status run(const ValidateOptions& options);
 Status run(const InferOptions& options);
+Status run(const EstimateCommandOptions& options);
 Status run(const CheckOptions& options);
 Status run(const EnergyOptions& options);
 Status run(const SensitivityOptions& options);

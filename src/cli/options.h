@@ -104,6 +104,14 @@ struct InferOptions {
   std::string out;  // directory; "": none
 };
 
+struct EstimateCommandOptions {
+  ScenarioSource source;
+  bool rooflines_only = false;
+  bool overlap_tensor = false;
+  Format format = Format::text;
+  std::string out;  // directory; "": none
+};
+
 struct CheckOptions {
   ScenarioSource source;
   std::string pool;  // file that declares the pool of an inference scenario; "": that of the paper
@@ -142,7 +150,7 @@ struct VersionOptions {};
 
 using Command =
     std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
-                 ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, CheckOptions, EnergyOptions, SensitivityOptions,
+                 ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, EstimateCommandOptions, CheckOptions, EnergyOptions, SensitivityOptions,
                  VersionOptions>;
 
 }  // namespace photonrail::cli
