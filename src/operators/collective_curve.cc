@@ -170,16 +170,15 @@ struct Across {
   double ranks = 0;
   double domain = 0;  // ranks in one
   double domains = 0;
-  double network = 0;                    // bytes/s of one NIC
-  const MessageTimes* inside = nullptr;  // null with one rank in a domain
+  double network = 0;   // bytes/s of one NIC
+  MessageTimes inside;  // of one domain; of two ranks where there is one in a domain, for the launch alone
   const NetworkConstants* constants = nullptr;
 
-  double start() const { return inside ? latency(*inside) : 0; }
-  double transfer_inside(int i) const { return inside ? node(*inside, i) - latency(*inside) : 0; }
+  double start() const { return latency(inside); }
+  double transfer_inside(int i) const { return domain > 1 ? node(inside, i) - latency(inside) : 0; }
   // Latency of one hop inside a domain, from a ring of all its ranks.
   double hop_inside() const {
-    if (!inside) return 0;
-    return latency(*inside) / ((kind == Collective::all_reduce ? 2 : 1) * (domain - 1));
+    return domain > 1 ? latency(inside) / ((kind == Collective::all_reduce ? 2 : 1) * (domain - 1)) : 0;
   }
 
   double seconds(int i) const {
@@ -233,12 +232,15 @@ CollectiveCurve KernelModel::collective(Collective kind, const RankSpan& span, C
     return curve;
   }
 
-  Draft lone;
-  if (domain > 1 && kind != Collective::send) lone = inside.times(kind, domain, CollectiveLibrary::nccl);
-  const Across across{kind,           ranks,
-                      domain,         std::ceil(ranks / domain),
-                      rates_.network, domain > 1 && kind != Collective::send ? &lone.times : nullptr,
-                      &tables.network};
+  const Draft lone = inside.times(kind, std::max(domain, 2.0), CollectiveLibrary::nccl);
+  Across across;
+  across.kind = kind;
+  across.ranks = ranks;
+  across.domain = domain;
+  across.domains = std::ceil(ranks / domain);
+  across.network = rates_.network;
+  across.inside = lone.times;
+  across.constants = &tables.network;
   for (int i = 0; i < MessageTimes::kNodes; ++i) node(curve.times_, i) = across.seconds(i);
   curve.times_.last = MessageTimes::kNodes - 1;
   curve.basis_ = std::max(lone.basis, Basis::carried_over);

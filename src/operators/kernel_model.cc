@@ -106,6 +106,9 @@ std::string KernelModel::provenance() const {
   const char* how = basis_ == Basis::measured ? "measured" : "carried over at the rates of this GPU";
   std::string text = fmt::format("matrix products and memory-bound kernels: tables of {}, {}", own_->gpu, how);
   if (own_->gpu == "a100") text += " (residuals of H100 with a factor by rows)";
+  const bool h100 = own_->gpu == "h100" && basis_ == Basis::measured;
+  text += fmt::format("; attention: tables of h100, {}", h100 ? "measured" : "carried over at the rates of this GPU");
+  text += "; collectives: tables by ranks and bytes inside a scale-up domain, a rule with measured constants across";
   return text;
 }
 
