@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "energy/constants.h"
+#include "energy/step_energy.h"
 #include "photonic_fabric/rows.h"
 
 namespace photonrail::photonic_fabric {
@@ -15,12 +15,8 @@ using energy::PublishedConstants;
 constexpr double kPico = 1e12;
 constexpr int kSwitchesMax = 5;  // one tier up and down: 1; two: 3; three: 5
 
-double electrical(const PublishedConstants& c, int switches) {
-  return 2 * c.adapter.joules + switches * c.electrical_switch.joules;
-}
-double photonic(const PublishedConstants& c, int switches) {
-  return 2 * (c.photonic_adapter.joules + c.protocol_engine.joules) + switches * c.photonic_switch.joules;
-}
+double electrical(const PublishedConstants& c, int switches) { return energy::path_energy(c, switches, 1).electrical; }
+double photonic(const PublishedConstants& c, int switches) { return energy::path_energy(c, 1, switches).photonic; }
 double saving(double before, double after) { return 1 - after / before; }
 
 std::string constants_text(const PublishedConstants& c) {
@@ -44,7 +40,7 @@ void add_paths(const PublishedConstants& c, Rows& rows) {
     rows.push_back(own_row(fmt::format("T7/own/protocol_engine/{}", k),
                            "photonic endpoints with a protocol engine of 25 pJ/bit (assumed): the 65 pJ/bit adapter is "
                            "a whole network card, the 5 pJ/bit transceiver is light alone",
-                           fmt::format("saving on a path of {} switches", k), "ratio",
+                           fmt::format("saving, {} on the path", k == 1 ? "one switch" : fmt::format("{} switches", k)), "ratio",
                            saving(electrical(fair, k), photonic(fair, k))));
   }
   // 120 of the 130 pJ/bit saved come from the ends.
@@ -70,7 +66,7 @@ void add_range(const PublishedConstants& c, Rows& rows) {
     rows.push_back(own_row(std::move(id), grid, std::move(what), "ratio", value));
   };
   for (int k = 1; k <= kSwitchesMax; ++k) {
-    add(fmt::format("T5/own/like_for_like/{}", k), fmt::format("saving, {} switches like for like", k),
+    add(fmt::format("T5/own/like_for_like/{}", k), fmt::format("saving, like for like, switches on the path: {}", k),
         saving(electrical(c, k), photonic(c, k)));
   }
   for (int k = 2; k <= kSwitchesMax; ++k) {

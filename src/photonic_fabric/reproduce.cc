@@ -24,6 +24,7 @@ Result<Rows> reproduce_photonic_fabric(const catalog::Catalog& catalog, const Re
     append(rows, std::move(inference));
   }
   append(rows, energy_rows());
+  if (wanted(options.only, "T5")) append(rows, training_energy_rows(catalog));
   if (wanted(options.only, "T6")) append(rows, pooling_rows(catalog));
   PR_ASSIGN(Rows memory, memory_rows(catalog));
   append(rows, std::move(memory));

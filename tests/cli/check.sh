@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# photonrail check: pools, inference and training scenarios; what is broken is named, with status 4.
+# usage: check.sh PHOTONRAIL ROOT
+# shellcheck source=tests/cli/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+table5=$root/examples/pool-paper-table-5.toml
+appliance=$root/examples/pool-appliance.toml
+
+# The paper's Table 5: both cuts by name, with figures, and the bytes in flight.
+run check "$table5"
+((status == 4)) || bad "Table 5: status $status, not 4"
+holds "$work/err" 'optical port (1 x 7.2 Tb/s)' '29.8 times' 'all-to-all switching of the appliance (1 x 115.2 Tb/s)' \
+  '1.86 times' '21.44 MB needed over 800 ns, 2.01 MB sustained' '214.4 Tb/s (26.8 TB/s)' 'as_published'
+holds "$work/out" 'BROKEN' '450.9 ms' 'Failure domain'
+
+# Let pass, it is said in every form of the result.
+for format in text json csv; do
+  accepted check "$table5" --set as_published=true --format "$format"
+  [[ $format == csv ]] || holds "$work/out" 'OVERRIDE as_published'
+done
+accepted check "$table5" --set as_published=true --out "$work/results"
+for file in report.txt report.json report.csv scenario.toml; do
+  [[ -s $work/results/$file ]] || bad "$file is missing or empty"
+done
+accepted check "$work/results/scenario.toml" --set as_published=true
+run check "$table5" --format json
+holds "$work/out" '"violations"' '"possible": 900000000000' '"sustained_in_flight": 2010000'
+
+# What fits: a port's rate, sharers and hit rates, tiers, next-generation links.
+accepted check "$table5" --set "reads=[{name='w', rate='0.9 TB/s'}]"
+accepted check "$appliance"
+holds "$work/out" 'Every modelled rate is carried' '409.6 GB/s' '563.0 GB/s'
+accepted check "$root/examples/pool-tiers.toml"
+holds "$work/out" '16 appliances' '128 x H200'
+accepted check "$root/examples/pool-next-generation.toml"
+run check "$root/examples/pool-next-generation.toml" --set module.hbm_stacks=2
+((status == 4)) || bad "two stacks: status $status, not 4"
+holds "$work/err" 'HBM tier of a module'
+run check "$root/examples/pool-tiers.toml" --set tier.uplinks=4
+((status == 4)) || bad "four uplinks: status $status, not 4"
+holds "$work/err" 'uplinks of an appliance'
+run check "$appliance" --set "reads=[{name='tables', size='33 TB'}]"
+((status == 4)) || bad "33 TB: status $status, not 4"
+holds "$work/err" '33 TB do not fit'
+
+# Training scenarios: rates against what the parts can do.
+accepted check "$root/examples/llama-80b-h200-128.toml"
+holds "$work/out" 'network interface of H200'
+run check "$root/examples/llama-80b-h200-128.toml" --set 'rail.port_rate=400 Gb/s'
+((status == 4)) || bad "too wide rails: status $status, not 4"
+holds "$work/err" 'rail.ports x rail.port_rate' '4 times'
+
+# Inference scenarios: their own memory, and a pool that they claim.
+accepted check "$root/examples/infer-405b-h100x8.toml"
+run check "$root/examples/infer-405b-h100x8.toml" --set 'memory.rate=26.8 TB/s'
+((status == 4)) || bad "a claimed pool: status $status, not 4"
+holds "$work/err" 'optical port'
+accepted check "$root/examples/infer-405b-h100x8.toml" --set 'memory.rate=0.9 TB/s' --pool "$appliance"
+accepted check "$root/examples/infer-405b-h100x8.toml" --set 'memory.rate=26.8 TB/s' --set memory.as_published=true
+holds "$work/out" 'OVERRIDE as_published'
+
+# Refused with place and hint.
+printf '[module]\nprots = 2\n' >"$work/pool.toml"
+refused 3 'pool.toml:2:1' 'did you mean "ports"' -- check "$work/pool.toml"
+printf '[module]\nport_rate = "7.2 Tb"\n' >"$work/pool.toml"
+refused 3 'pool.toml:2:13' -- check "$work/pool.toml"
+printf '[accelerator]\ncount = 17\n' >"$work/pool.toml"
+refused 3 'pool.toml:2:9' 'room for 16' -- check "$work/pool.toml"
+printf '[tier]\nappliances = 4\n' >"$work/pool.toml"
+refused 3 'not joined' 'uplinks' -- check "$work/pool.toml"
+printf '[accelerator]\ngpu = "H1000"\n' >"$work/pool.toml"
+refused 3 'H1000' -- check "$work/pool.toml"
+refused 5 'nowhere.toml' -- check "$work/nowhere.toml"
+refused 2 '--pool' -- check "$appliance" --pool "$appliance"
+
+# The claims of the paper.
+accepted reproduce photonic-fabric --format json
+for id in T2/throughput_gain T2/mfu/baseline T2/mfu/pool T3/latency_gain T4/throughput_gain T4/latency_gain T5/saving/60 \
+  T5/saving/90 T7/path/saving T8/tray/saving T9/port T9/as_published T2/own/gain/0.9TBs/throughput_best_baseline \
+  T3/own/break_even/bandwidth T9/own/in_flight/needed; do
+  holds "$work/out" "\"id\": \"$id"
+done
+accepted reproduce photonic-fabric --only T7 --physics published
+grep -q 'own figures' "$work/out" && bad 'own rows in spite of --physics published'
+holds "$work/out" 'exact'
+refused 3 'T2 to T9' -- reproduce photonic-fabric --only T1
+refused 5 'celestisim_bandwidth_sensitivity.csv' -- reproduce photonic-fabric --data "$work"
+printf 'pool_bw_TBps\n1\n' >"$work/celestisim_bandwidth_sensitivity.csv"
+refused 3 'celestisim_bandwidth_sensitivity.csv:1' 'columns' -- reproduce photonic-fabric --data "$work"
+refused 2 '--data' -- reproduce opus
+finish
