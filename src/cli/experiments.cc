@@ -6,7 +6,7 @@
 #include <array>
 #include <memory>
 
-#include "analytic/scenario_step.h"
+#include "analytic/estimate.h"
 #include "cli/energy_input.h"
 #include "cli/scenario_input.h"
 #include "cli/study_report.h"
@@ -14,7 +14,7 @@
 #include "fabric/cost.h"
 #include "inference/metrics.h"
 #include "pool/check.h"
-#include "report/simulate_report.h"
+#include "recommendation/report.h"
 
 namespace photonrail::cli {
 namespace {
@@ -36,22 +36,6 @@ Result<Metrics> evaluate_simulate(const std::string& file, const std::vector<std
     }
   }
   if (metrics.empty() && !simulated.failures.empty()) return fail(simulated.failures.front());
-  return metrics;
-}
-
-// "<case>/step_time" in closed form: milliseconds where a simulation takes seconds.
-Result<Metrics> evaluate_step(const std::string& file, const std::vector<std::string>& sets,
-                              const catalog::Catalog& catalog) {
-  PR_ASSIGN(const ScenarioInput input, read_scenario(file, sets, catalog));
-  PR_ASSIGN(const study::Study study, study::make_study(input.loaded.scenario, catalog, [](std::size_t) {}));
-  Metrics metrics;
-  Status first;
-  for (const study::Case& c : study::cases_of(study.scenario)) {
-    const auto step = analytic::estimate_case(study, catalog, c);
-    if (!step && first) first = fail(step.error());
-    if (step) metrics.push_back({report::case_id(c.name, c.switching_time) + "/step_time", step->seconds, "s"});
-  }
-  if (metrics.empty() && !first) return fail(first.error());
   return metrics;
 }
 
@@ -90,8 +74,12 @@ struct Entry {
 };
 constexpr const char* kEnergy = "energy";  // keeps the step of its training scenario from one value to the next
 constexpr std::array kEntries = {
-    Entry{"simulate", evaluate_simulate},      Entry{"step", evaluate_step},         Entry{"cost", evaluate_cost},
-    Entry{"infer", inference::evaluate_infer}, Entry{"check", pool::evaluate_check},
+    Entry{"simulate", evaluate_simulate},
+    Entry{"estimate", analytic::evaluate_estimate},
+    Entry{"cost", evaluate_cost},
+    Entry{"infer", inference::evaluate_infer},
+    Entry{"check", pool::evaluate_check},
+    Entry{"dlrm", recommendation::evaluate_dlrm},
 };
 
 }  // namespace
