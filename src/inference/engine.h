@@ -29,6 +29,13 @@ struct Engine {
   std::int64_t prefill_budget = 8192;  // most tokens of one pass on one attention copy
   bool chunked_prefill = true;         // a prompt may be split over passes
   bool separate_prefill = false;       // prefills run in passes of their own, decoding waits
+  // Passes that are already laid out when a request arrives: an engine that overlaps host and GPU plans a pass while
+  // the one before it runs.
+  std::int64_t passes_ahead = 1;
+  // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio: while others decode, prompts wait as many
+  // passes, unless together they fill this share of the budget.
+  std::int64_t prompt_wait = 0;
+  double prompt_wait_fill = 0;
   std::int64_t largest_batch = 2048;   // most sequences of one attention copy
   Time step_overhead = microseconds(300);   // host work of a pass that no kernel hides (scheduling, sampling, launch)
   Time sequence_overhead = microseconds(5);  // the same for each sequence in the pass (its token, its cache pages)

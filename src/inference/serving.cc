@@ -139,7 +139,9 @@ Round mean_round(const Plan& plan, const RequestShape& shape, double decoding, d
   const double copy_room = room / static_cast<double>(plan.parallel().attention_data);
   const double chunks = plan.engine().chunked_prefill ? std::max(1.0, std::ceil(shape.input / copy_room)) : 1.0;
   // Prompts of one carrying pass, and the share of passes that carry.
-  const double prompts = std::max(1.0, each);
+  const double gathered = each * (1 + static_cast<double>(plan.engine().prompt_wait));
+  const double fill = plan.engine().prompt_wait_fill * pass_budget(plan) / shape.input;
+  const double prompts = std::max({1.0, each, std::min(gathered, fill)});
   const double share = each / prompts * chunks;
   const Pass pass{.decodes = apart ? 0 : micro,
                   .context = context,
@@ -172,7 +174,10 @@ RequestTimes continuous(const Plan& plan, double concurrency, const RequestShape
   Round round;
   for (int i = 0; i < 40; ++i) {
     round = mean_round(plan, shape, decoding, decoding / generated);
-    ttft = std::max(overhead, round.decode.seconds / stages) + round.first_token;
+    const double pass = round.decode.seconds / stages;
+    const double held_back = decoding > 1 ? static_cast<double>(plan.engine().prompt_wait) * pass : 0;
+    const auto ahead = static_cast<double>(plan.engine().passes_ahead);
+    ttft = std::max(overhead, pass) + (decoding > 1 ? ahead * pass : 0) + held_back + round.first_token;
     const double wanted = std::min(limit, held * generated * round.seconds / (generated * round.seconds + ttft));
     decoding += 0.5 * (wanted - decoding);
   }

@@ -66,12 +66,13 @@ class Loop {
     for (std::size_t i = 0; i < first; ++i) send(0);
     while (ended_ < requests_.size()) {
       admit();
-      if (!entering_.empty()) {
+      if (!entering_.empty() && !holds_back()) {
         prefill_pass();
       } else if (decoding() > 0) {
         decode_passes();
       } else {
         now_ = std::max(now_, requests_[waiting_.front()].arrives);
+        planned_ = now_;
       }
     }
     return times();
@@ -88,13 +89,28 @@ class Loop {
     waiting_.push_back(next_++);
   }
 
-  // Whoever has arrived and finds a place and room for the whole request in the cache, in order.
+  // Whether the engine lets prompts wait for more of them.
+  bool holds_back() {
+    const Engine& engine = plan_.engine();
+    if (engine.prompt_wait == 0 || decoding() <= 0 || requests_[entering_.front()].prefilled > 0) return false;
+    double tokens = decoding();
+    for (const std::size_t index : entering_) tokens += requests_[index].input;
+    const double budget = static_cast<double>(engine.prefill_budget) * copies_ * stages_;
+    if (held_passes_ >= engine.prompt_wait || tokens >= engine.prompt_wait_fill * budget) {
+      held_passes_ = 0;
+      return false;
+    }
+    ++held_passes_;
+    return true;
+  }
+
+  // Whoever has arrived when the coming pass was laid out and finds a place and room for the whole request in the cache, in order.
   void admit() {
     while (!waiting_.empty()) {
       const Request& request = requests_[waiting_.front()];
       const double size = request.input + request.output;
       const double admitted = decoding() + static_cast<double>(entering_.size());
-      if (request.arrives > now_ || admitted >= places_ || reserved_ + size > cache_) return;
+      if (request.arrives > planned_ || admitted >= places_ || reserved_ + size > cache_) return;
       reserved_ += size;
       entering_.push_back(waiting_.front());
       waiting_.pop_front();
@@ -139,12 +155,13 @@ class Loop {
   void decode_passes() {
     const double steps_left = static_cast<double>(ends_.top().step - step_);
     double steps = steps_left;
-    if (!waiting_.empty()) {
-      const double wait = requests_[waiting_.front()].arrives - now_;
-      if (wait > 0) {
-        const double one = plan_.decode(decoding(), mean_context()).seconds;
-        steps = std::clamp(std::ceil(wait / one), 1.0, steps_left);
-      }
+    if (!entering_.empty()) {
+      steps = 1;  // prompts are held back
+    } else if (!waiting_.empty() && requests_[waiting_.front()].arrives > planned_) {
+      const double wait = std::max(requests_[waiting_.front()].arrives - now_, 0.0);
+      const double one = plan_.decode(decoding(), mean_context()).seconds;
+      const auto ahead = static_cast<double>(plan_.engine().passes_ahead);
+      steps = std::clamp(std::ceil(wait / one) + (wait > 0 ? ahead : 0), 1.0, steps_left);
     }
     advance(plan_.decode_run(decoding(), mean_context(), steps), static_cast<std::int64_t>(steps), steps);
     collect_ended();
@@ -154,6 +171,8 @@ class Loop {
 
   void advance(const StepTime& time, std::int64_t steps, double passes) {
     now_ += time.seconds;
+    // The pass that follows was laid out when so many passes before it began.
+    planned_ = std::max(planned_, now_ - static_cast<double>(plan_.engine().passes_ahead) * time.seconds / passes);
     step_ += steps;
     contexts_ += decoding() * static_cast<double>(steps);
     passes_ += static_cast<std::int64_t>(passes);
@@ -232,6 +251,8 @@ class Loop {
   std::size_t next_ = 0;   // to be sent
   std::size_t ended_ = 0;
   double now_ = 0;
+  double planned_ = 0;  // when the coming pass was laid out
+  std::int64_t held_passes_ = 0;
   double contexts_ = 0;  // sum over decoding requests
   double reserved_ = 0;  // tokens
   std::int64_t step_ = 0;

@@ -5,6 +5,8 @@
 // the places and the cache (of whole requests, so that none is ever evicted) allow, cut into chunks where the engine
 // does that; decoding requests get one token a pass, or none while the engine prefills apart. TTFT and TPOT are means
 // over requests, from sending to the first token and from there to the last, over out - 1.
+// A pass is laid out while the one before it runs (Engine::passes_ahead), so a request that arrives during a pass also
+// waits for the next one. TensorRT-LLM may hold prompts back for some passes to gather more of them (prompt_wait).
 // Because the first prompts come together, and requests that were prefilled together end together, mean TTFT is far
 // above that of a lone prompt: this is queueing, and it depends on how far lengths differ. Between two events (a request
 // ends, the next one arrives) passes differ only in context and are summed by Plan::decode_run.
