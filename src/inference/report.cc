@@ -45,6 +45,13 @@ std::string candidate_id(const Candidate& c) {
   if (p.pipeline > 1) id += fmt::format("_pp{}", p.pipeline);
   if (p.attention_data > 1) id += fmt::format("_dp{}", p.attention_data);
   if (p.expert > 1) id += fmt::format("_ep{}", p.expert);
+  if (c.mode == Mode::disaggregated) {
+    const Parallel& q = c.prefill;
+    id = fmt::format("{:.0f}x{}_{:.0f}x_tp{}", c.decode_workers, id, c.prefill_workers, q.tensor);
+    if (q.pipeline > 1) id += fmt::format("_pp{}", q.pipeline);
+    if (q.attention_data > 1) id += fmt::format("_dp{}", q.attention_data);
+    if (q.expert > 1) id += fmt::format("_ep{}", q.expert);
+  }
   return fmt::format("{}_{}_b{:.0f}", id, config::enum_name(c.mode), c.batch);
 }
 
@@ -89,18 +96,19 @@ report::Table key_table(const Deployment& setup, const Outcome& o) {
 std::string basis_text(double seconds, Basis basis) { return seconds > 0 ? operators::name_of(basis) : "-"; }
 
 report::Table step_table(const Outcome& o) {
-  report::Table table{"Where the time goes",
-                      {{"", false},
-                       {"decode pass", true},
-                       {"", true},
-                       {"calibration", false},
-                       {"prefill pass", true},
-                       {"", true},
-                       {"calibration", false}},
-                      {},
-                      {fmt::format("Decode: the whole batch at the middle of the answer. Prefill: {:.0f} whole prompts, "
-                                   "as the engine's budget holds.",
-                                   o.prompts_per_pass)}};
+  report::Table table{
+      "Where the time goes",
+      {{"", false},
+       {"decode pass", true},
+       {"", true},
+       {"calibration", false},
+       {"prefill pass", true},
+       {"", true},
+       {"calibration", false}},
+      {},
+      {fmt::format("Decode: the whole batch at the middle of the answer. Prefill: {:.0f} whole prompts, "
+                   "as the engine's budget holds.",
+                   o.prompts_per_pass)}};
   const auto row = [&](const char* label, double StepTime::* field, Basis KernelBasis::* basis) {
     const auto cells = [&](const StepTime& pass) {
       table.rows.back().push_back(human(pass.*field, "s"));
@@ -231,6 +239,15 @@ std::string limits_text(const SearchSpace& space) {
   return text.empty() ? "none" : text.substr(2);
 }
 
+// Batching, and with prefill apart the workers; the degrees in the table are those of decoding.
+std::string batching_text(const Candidate& c) {
+  if (c.mode != Mode::disaggregated) return config::enum_name(c.mode);
+  std::string prefill = fmt::format("TP{}", c.prefill.tensor);
+  if (c.prefill.pipeline > 1) prefill += fmt::format(" PP{}", c.prefill.pipeline);
+  if (c.prefill.attention_data > 1) prefill += fmt::format(" DP{}", c.prefill.attention_data);
+  return fmt::format("{:.0f} decode, {:.0f} prefill {}", c.decode_workers, c.prefill_workers, prefill);
+}
+
 report::Table search_table(const SearchResult& result, bool energy) {
   report::Table table{"Pareto front: tokens per second and GPU against time per token",
                       {{"GPUs", true},
@@ -253,10 +270,10 @@ report::Table search_table(const SearchResult& result, bool energy) {
   const auto row = [&](const Outcome& o) {
     const Parallel& p = o.candidate.parallel;
     table.rows.push_back({fmt::format("{:.0f}", o.gpus), fmt::format("{}", p.tensor), fmt::format("{}", p.pipeline),
-                          fmt::format("{}", p.expert), fmt::format("{}", p.attention_data),
-                          config::enum_name(o.candidate.mode), fmt::format("{:.0f}", o.candidate.batch),
-                          human(o.times.ttft, "s"), human(o.times.tpot, "s"), fmt::format("{:.1f}", o.per_gpu),
-                          fmt::format("{:.0f}", o.times.tokens_per_second), share(o.memory.total(), o.memory.capacity),
+                          fmt::format("{}", p.expert), fmt::format("{}", p.attention_data), batching_text(o.candidate),
+                          fmt::format("{:.0f}", o.candidate.batch), human(o.times.ttft, "s"), human(o.times.tpot, "s"),
+                          fmt::format("{:.1f}", o.per_gpu), fmt::format("{:.0f}", o.times.tokens_per_second),
+                          share(o.memory.total(), o.memory.capacity),
                           energy ? fmt::format("{:.3f}", o.joules_per_token) : "-", human(o.times.mfu, "ratio"),
                           name_of(o.decode.bound)});
   };
@@ -272,8 +289,10 @@ std::vector<std::string> assumptions_of(const Deployment& setup, const Candidate
   std::vector<std::string> all = {
       "all requests have the same lengths; every GPU runs at the same speed; nothing fails",
       "no speculative decoding, no prefix cache, no adapters, no beam search",
-      fmt::format("a prompt pass has at most {} tokens{}; host work of {} per pass", setup.engine.prefill_budget,
-                  setup.engine.chunked_prefill ? ", prompts may be split" : "", to_text(setup.engine.step_overhead)),
+      fmt::format("a prompt pass has at most {} tokens{}; host work of {} per pass and {} for "
+                  "each sequence",
+                  setup.engine.prefill_budget, setup.engine.chunked_prefill ? ", prompts may be split" : "",
+                  to_text(setup.engine.step_overhead), to_text(setup.engine.sequence_overhead)),
       fmt::format("MFU counts against the dense {} peak; attention inside it runs in {}",
                   operators::name_of(mfu_format(setup)), operators::name_of(setup.precision.attention))};
   if (setup.model.experts > 0) all.push_back("tokens choose experts uniformly; all ranks wait for the busiest");

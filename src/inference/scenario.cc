@@ -65,11 +65,6 @@ void check_inference(InferenceDocument& doc) {
   }
   check_parallel(doc, s.parallel, "parallel");
   check_parallel(doc, s.prefill, "prefill");
-  for (const Mode mode : s.search.modes) {
-    if (mode != Mode::disaggregated) continue;
-    doc.diagnostics.error(doc.span("search.modes"), "search.modes: disaggregated serving is not searched",
-                          "search the prefill and the decode workers apart, with --set serving.output=1 for prefill");
-  }
   if (s.memory.as_published && !s.memory.rate && !s.memory.capacity) {
     doc.diagnostics.error(doc.span("memory.as_published"),
                           "memory.as_published = true, but no figure of [memory] is given",
@@ -89,7 +84,9 @@ Result<Engine> engine_with(const EngineChoice& choice) {
   lay_over(engine.separate_prefill, choice.separate_prefill);
   lay_over(engine.largest_batch, choice.largest_batch);
   lay_over(engine.step_overhead, choice.step_overhead);
+  lay_over(engine.sequence_overhead, choice.sequence_overhead);
   lay_over(engine.kernel_gap, choice.kernel_gap);
+  lay_over(engine.rank_spread, choice.rank_spread);
   lay_over(engine.request_overhead, choice.request_overhead);
   lay_over(engine.memory_fraction, choice.memory_fraction);
   lay_over(engine.workspace, choice.workspace);

@@ -66,7 +66,9 @@ struct EngineChoice {
   std::optional<bool> separate_prefill;
   std::optional<std::int64_t> largest_batch;
   std::optional<Time> step_overhead;
+  std::optional<Time> sequence_overhead;
   std::optional<Time> kernel_gap;
+  std::optional<double> rank_spread;
   std::optional<Time> request_overhead;
   std::optional<double> memory_fraction;
   std::optional<Bytes> workspace;

@@ -29,7 +29,7 @@ constexpr double kTokensMax = 1 << 24;
 constexpr double kWorkersMax = 4096;
 constexpr double kRateMax = 1e17;  // bit/s
 
-constexpr std::string_view kEngines[] = {"trtllm", "vllm", "sglang"};
+constexpr std::string_view kEngines[] = {"trtllm", "vllm", "sglang", "trtllm-0.7", "trtllm-0.5"};
 
 }  // namespace
 
@@ -99,6 +99,13 @@ void describe(Fields& f, EngineChoice& e) {
   f("largest_batch", e.largest_batch,
     {.doc = "Most sequences of one attention copy.", .min = 1, .max = kBatchMax, .absent = "the preset's"});
   f("step_overhead", e.step_overhead, {.doc = "Host work of a pass that no kernel hides.", .absent = "the preset's"});
+  f("sequence_overhead", e.sequence_overhead,
+    {.doc = "The same for each sequence of the pass.", .absent = "the preset's"});
+  f("rank_spread", e.rank_spread,
+    {.doc = "Deviation of kernel times from GPU to GPU; collectives wait for the slowest.",
+     .min = 0,
+     .max = 1,
+     .absent = "the preset's"});
   f("kernel_gap", e.kernel_gap, {.doc = "Time between two kernels of a captured graph.", .absent = "the preset's"});
   f("request_overhead", e.request_overhead, {.doc = "Work on a request outside the passes.", .absent = "the preset's"});
   f("memory_fraction", e.memory_fraction,
@@ -167,7 +174,9 @@ void describe(Fields& f, SearchSpace& s) {
      .min = 1,
      .max = kBatchMax,
      .items_max = 4096});
-  f("modes", s.modes, {.doc = "Ways of batching. Empty: static and continuous.", .items_max = 8});
+  f("modes", s.modes,
+    {.doc = "Ways of batching. Empty: static and continuous; disaggregated is tried when it is listed.",
+     .items_max = 8});
   f("ttft_limit", s.ttft_limit, {.doc = "Longest time to the first token.", .above = 0, .absent = "none"});
   f("tpot_limit", s.tpot_limit, {.doc = "Longest time per output token.", .above = 0, .absent = "none"});
   f("objective", s.objective, {.doc = "What the best configuration is best at."});

@@ -56,7 +56,6 @@ TEST(InferenceScenario, RefusesWithPosition) {
   expect_holds(refusal({"parallel.expert=3"}), "does not divide");
   expect_holds(refusal({"memory.as_published=true"}), "no figure of [memory]");
   expect_holds(refusal({"memory.rate=26.8"}), "unit");
-  expect_holds(refusal({"search.modes=[\"disaggregated\"]"}), "not searched");
   expect_holds(refusal({"serving.batch=0"}), "needs serving.batch of at least 1");
 }
 
@@ -169,6 +168,20 @@ TEST(InferenceSearch, AgreesWithSingleEvaluations) {
   }
   ASSERT_TRUE(result.best.has_value());
   EXPECT_DOUBLE_EQ(result.best->times.tpot, least);
+}
+
+// Workers apart never use more GPUs than allowed, and every split of them is tried.
+TEST(InferenceSearch, SplitsWorkers) {
+  const Deployment setup = setup_of({"search.gpus=4", "search.tensor=[1,2]", "search.pipeline=[1]",
+                                     "search.batches=[8]", "search.modes=[\"disaggregated\"]", "gpu.catalog=H200"});
+  const SearchResult result = *search(setup, filled(setup));
+  // Prefill x decode degrees: 1x1 splits 4 GPUs in 6 ways, 1x2 in 2, 2x1 in 2, 2x2 in 1.
+  EXPECT_EQ(result.tried + result.too_large, 11);
+  ASSERT_TRUE(result.best.has_value());
+  for (const Outcome& o : result.front) {
+    EXPECT_LE(o.gpus, 4);
+    EXPECT_EQ(o.candidate.mode, Mode::disaggregated);
+  }
 }
 
 TEST(InferenceSearch, RefusesTooMany) {

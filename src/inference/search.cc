@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace photonrail::inference {
 namespace {
@@ -67,48 +68,116 @@ std::vector<Parallel> degrees_of(const Deployment& setup, const SearchSpace& spa
   return all;
 }
 
+// Numbers of prefill and decode workers that together use at most `gpus` GPUs.
+struct Workers {
+  std::int64_t prefill = 0;
+  std::int64_t decode = 0;
+};
+std::vector<Workers> workers_of(std::int64_t prefill_gpus, std::int64_t decode_gpus, std::int64_t gpus) {
+  std::vector<Workers> all;
+  for (std::int64_t prefill = 1; prefill * prefill_gpus < gpus; ++prefill) {
+    const std::int64_t left = gpus - prefill * prefill_gpus;
+    for (std::int64_t decode = 1; decode * decode_gpus <= left; ++decode) all.push_back({prefill, decode});
+  }
+  return all;
+}
+
+bool searches(const SearchSpace& space, Mode mode) {
+  return std::find(space.modes.begin(), space.modes.end(), mode) != space.modes.end();
+}
+
+std::int64_t combinations_of(const std::vector<Parallel>& degrees, const SearchSpace& space) {
+  const auto batches = static_cast<std::int64_t>(space.batches.size() + 1);
+  auto together = static_cast<std::int64_t>(degrees.size() * space.modes.size());
+  if (!searches(space, Mode::disaggregated)) return together * batches;
+  for (const Parallel& prefill : degrees) {
+    for (const Parallel& decode : degrees) {
+      if (together > kCombinationsMax) return together;
+      together += static_cast<std::int64_t>(workers_of(prefill.gpus(), decode.gpus(), space.gpus).size());
+    }
+  }
+  return together * batches;
+}
+
 class Searcher {
  public:
   Searcher(const Deployment& setup, const SearchSpace& space) : setup_(setup), space_(space) {}
 
-  void add(const Parallel& parallel) {
-    Result<Plan> plan = compile(setup_, parallel);
-    if (!plan) {
-      ++result_.indivisible;
-      return;
+  SearchResult run(const std::vector<Parallel>& degrees) {
+    std::vector<Plan> plans;
+    for (const Parallel& parallel : degrees) {
+      Result<Plan> plan = compile(setup_, parallel);
+      if (plan) {
+        plans.push_back(std::move(*plan));
+      } else {
+        ++result_.indivisible;
+      }
     }
-    const Plans plans{std::move(*plan), std::nullopt};
-    const double largest = plans.decode.largest_batch(longest_context(setup_.request));
-    for (const Mode mode : space_.modes) {
-      for (const double batch : batches(largest)) add(plans, mode, parallel, batch, largest);
-    }
-  }
-
-  SearchResult take() {
+    for (const Plan& plan : plans) add_whole(plan);
+    if (searches(space_, Mode::disaggregated)) add_apart(plans);
     result_.front = pareto(std::move(kept_));
     return std::move(result_);
   }
 
  private:
+  // Prefill and decode on the same GPUs.
+  void add_whole(const Plan& plan) {
+    const Plans plans{plan, std::nullopt};
+    const double largest = plan.largest_batch(longest_context(setup_.request));
+    for (const Mode mode : space_.modes) {
+      if (mode == Mode::disaggregated) continue;
+      for (const double batch : batches(largest)) {
+        Candidate candidate;
+        candidate.mode = mode;
+        candidate.parallel = plan.parallel();
+        candidate.batch = batch;
+        candidate.decode_batch = batch;
+        add(plans, candidate, largest);
+      }
+    }
+  }
+
+  void add_apart(const std::vector<Plan>& all) {
+    for (const Plan& decode : all) {
+      const double largest = decode.largest_batch(longest_context(setup_.request));
+      if (largest < 1) continue;
+      for (const Plan& prefill : all) {
+        if (!prefill.memory(1, setup_.request.input).fits()) continue;
+        const Plans plans{decode, prefill};
+        for (const Workers& workers : workers_of(prefill.gpus(), decode.gpus(), space_.gpus)) {
+          add_workers(plans, workers, largest);
+        }
+      }
+    }
+  }
+
+  void add_workers(const Plans& plans, const Workers& workers, double largest) {
+    Candidate candidate;
+    candidate.mode = Mode::disaggregated;
+    candidate.parallel = plans.decode.parallel();
+    candidate.prefill = plans.prefill->parallel();
+    candidate.prefill_workers = static_cast<double>(workers.prefill);
+    candidate.decode_workers = static_cast<double>(workers.decode);
+    for (const double batch : batches(largest * candidate.decode_workers)) {
+      candidate.batch = batch;
+      candidate.decode_batch = std::ceil(batch / candidate.decode_workers);
+      add(plans, candidate, largest);
+    }
+  }
+
   std::vector<double> batches(double largest) const {
     std::vector<double> all(space_.batches.begin(), space_.batches.end());
     const bool fill_up = setup_.scenario.search.batches.empty();
-    if (fill_up && largest >= 1 && std::find(all.begin(), all.end(), largest) == all.end()) {
-      all.push_back(std::min(largest, static_cast<double>(setup_.engine.largest_batch)));
-    }
+    if (fill_up && largest >= 1 && std::find(all.begin(), all.end(), largest) == all.end()) all.push_back(largest);
     return all;
   }
 
-  void add(const Plans& plans, Mode mode, const Parallel& parallel, double batch, double largest) {
-    if (batch > largest) {
+  // `largest`: of one instance, or of one decode worker.
+  void add(const Plans& plans, const Candidate& candidate, double largest) {
+    if (candidate.decode_batch > largest) {
       ++result_.too_large;
       return;
     }
-    Candidate candidate;
-    candidate.mode = mode;
-    candidate.parallel = parallel;
-    candidate.batch = batch;
-    candidate.decode_batch = batch;
     const Outcome outcome = evaluate(setup_, plans, candidate);
     ++result_.tried;
     if (!within(outcome, space_)) {
@@ -146,15 +215,11 @@ SearchSpace filled(const Deployment& setup) {
 
 Result<SearchResult> search(const Deployment& setup, const SearchSpace& space) {
   const std::vector<Parallel> degrees = degrees_of(setup, space);
-  const auto combinations = static_cast<std::int64_t>(degrees.size() * (space.batches.size() + 1) * space.modes.size());
-  if (combinations > kCombinationsMax) {
-    return fail(ErrorCode::invalid_input, fmt::format("[search] has {} combinations; at most {} are tried\n  hint: "
-                                                      "shorten a list",
-                                                      combinations, kCombinationsMax));
+  if (combinations_of(degrees, space) > kCombinationsMax) {
+    return fail(ErrorCode::invalid_input,
+                fmt::format("[search] has more than {} combinations\n  hint: shorten a list", kCombinationsMax));
   }
-  Searcher searcher(setup, space);
-  for (const Parallel& parallel : degrees) searcher.add(parallel);
-  return searcher.take();
+  return Searcher(setup, space).run(degrees);
 }
 
 }  // namespace photonrail::inference
