@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/scenario_input.h"
+#include "energy/scenario.h"
 #include "inference/scenario.h"
 
 namespace photonrail::cli {
@@ -27,7 +28,8 @@ InputFile described(const char* command, const char* title) {
 
 std::vector<InputFile> input_files() {
   return {{"simulate", model::scenario_schema, model::scenario_reference_markdown},
-          described<inference::InferenceScenario>("infer", "Inference scenarios")};
+          described<inference::InferenceScenario>("infer", "Inference scenarios"),
+          described<energy::EnergyScenario>("energy", "Energy scenarios")};
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/check.h"
+
 namespace photonrail::energy {
 namespace {
 
@@ -104,6 +106,21 @@ operators::Dtype dtype_of(Format format) {
     case Format::nvfp4: return operators::Dtype::nvfp4;
   }
   return operators::Dtype::bf16;
+}
+
+double constant_value(const EnergyScenario& scenario, std::string_view path) {
+  EnergyScenario copy = scenario;
+  config::Fields fields;
+  const bool published = path.starts_with("published.");
+  if (published)
+    describe(fields, copy.published);
+  else
+    describe(fields, copy.components);
+  const config::Fields::Field* field = fields.find(path.substr(path.find('.') + 1));
+  PR_CHECK(field != nullptr, "a range for a constant that is no field");
+  const auto* leaf = dynamic_cast<const config::LeafValue*>(field->value.get());
+  PR_CHECK(leaf != nullptr && leaf->measure(), "a constant is a number");
+  return *leaf->measure();
 }
 
 }  // namespace photonrail::energy

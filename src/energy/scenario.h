@@ -67,4 +67,7 @@ std::string scenario_path(const EnergyDocument& doc);
 
 operators::Dtype dtype_of(Format format);
 
+// Value of a constant in the base unit, by the path that constant_ranges() has.
+double constant_value(const EnergyScenario& scenario, std::string_view path);
+
 }  // namespace photonrail::energy
