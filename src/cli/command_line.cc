@@ -81,6 +81,7 @@ class Commands {
     add_catalog_command();
     add_infer();
     add_energy();
+    add_dlrm();
     add_sensitivity();
     add_version();
   }
@@ -264,6 +265,24 @@ class Commands {
     c.add_flag("--quiet", validate_.quiet, "No progress on standard error");
   }
 
+  void add_dlrm() {
+    CLI::App& c = command("dlrm",
+                          "A step of a recommendation model with its embedding tables in GPUs joined by NVLink, in host "
+                          "memory, and in a photonic pool: pooling, step, parts, memory, energy",
+                          "Examples:\n"
+                          "  photonrail dlrm examples/dlrm-dcnv2-h100x8.toml\n"
+                          "  photonrail dlrm my.toml --set sharding.spread=row --format csv\n"
+                          "  photonrail dlrm examples/dlrm-pool.toml --map     which parameters give 22.8x\n"
+                          "--out leaves report.txt, report.json, report.csv and scenario.toml (as run).",
+                          dlrm_);
+    add_source(c, dlrm_.source, "SCENARIO", "Scenario file (TOML)", true);
+    c.add_flag("--map", dlrm_.map,
+               "Sweep tables, sharding, links and batch: the rate of the pool at which its gain is the published 22.8");
+    add_format(c, dlrm_.format);
+    c.add_option("--out", dlrm_.out, "Directory for the report in every format and the scenario as run")
+        ->option_text("DIR");
+  }
+
   void add_explain() {
     CLI::App& c = command("explain", "Where a number of a report comes from: formula, inputs, sources, assumptions",
                           "Examples:\n"
@@ -417,6 +436,7 @@ class Commands {
   EstimateCommandOptions estimate_;
   CheckOptions check_;
   EnergyOptions energy_;
+  DlrmOptions dlrm_;
   SensitivityOptions sensitivity_;
   VersionOptions version_;
 };

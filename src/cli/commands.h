@@ -26,6 +26,7 @@ Status run(const InferOptions& options);
 Status run(const EstimateCommandOptions& options);
 Status run(const CheckOptions& options);
 Status run(const EnergyOptions& options);
+Status run(const DlrmOptions& options);
 Status run(const SensitivityOptions& options);
 Status run(const VersionOptions& options);
 

@@ -127,6 +127,13 @@ struct EnergyOptions {
   bool quiet = false;
 };
 
+struct DlrmOptions {
+  ScenarioSource source;
+  bool map = false;  // the map of the claim of 22.8x, in place of the scenario's own step
+  Format format = Format::text;
+  std::string out;  // directory; "": none
+};
+
 struct SensitivityOptions {
   std::string command;  // whose scenario is varied: "simulate", "infer", ...
   ScenarioSource source;
@@ -150,7 +157,8 @@ struct VersionOptions {};
 
 using Command =
     std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
-                 ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, EstimateCommandOptions, CheckOptions, EnergyOptions, SensitivityOptions,
+                 ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, EstimateCommandOptions, CheckOptions,
+                 EnergyOptions, DlrmOptions, SensitivityOptions,
                  VersionOptions>;
 
 }  // namespace photonrail::cli

@@ -52,8 +52,8 @@ Result<double> pool_seconds(Setup& setup, double rate, const Machine& machine) {
 
 const char* name_of_links(Links links) { return links == Links::one_domain ? "one NVLink domain" : "NVLink domains of 8 and NICs"; }
 
-std::string case_text(const MapCell& c) {
-  return fmt::format("{} H100, {}, {}-wise, pooling factor {:g}, width {}, {}, {} samples per GPU", c.gpus,
+std::string case_text(const MapCell& c, const std::string& gpu) {
+  return fmt::format("{} {}, {}, {}-wise, pooling factor {:g}, width {}, {}, {} samples per GPU", c.gpus, gpu,
                      name_of_links(c.links), config::enum_name(c.spread), c.pooling, c.dim, config::enum_name(c.weights),
                      c.batch_per_gpu);
 }
@@ -90,6 +90,7 @@ Result<Map> make_map(const Scenario& base, const catalog::Catalog& catalog) {
   Map map;
   map.tables = kTables;
   map.provenance = machine->provenance();
+  PR_ASSIGN(map.setup, make_setup(scenario_of(base, MapCell{}), catalog));
   for (const std::int64_t gpus : {8, 32, 64, 128}) {
     for (const Links links : {Links::nvlink_and_nic, Links::one_domain}) {
       if (gpus == 8 && links == Links::nvlink_and_nic) continue;  // the same
@@ -138,13 +139,13 @@ Result<std::vector<model::ReproduceRow>> pooling_rows(const catalog::Catalog& ca
     const std::string part = c.links == Links::one_domain ? "one-domain" : "nvlink-and-nic";
     for (std::size_t i = 0; i < kRates.size(); ++i) {
       gain_row(fmt::format("suspected/{}/{:g}TBps", part, kRates[i] / 1e12),
-               fmt::format("{}; pool {:g} TB/s per GPU{}", case_text(c), kRates[i] / 1e12,
+               fmt::format("{}; pool {:g} TB/s per GPU{}", case_text(c, base.cluster.gpu), kRates[i] / 1e12,
                            kRates[i] > kPortRate ? " (beyond a port)" : ""),
                c.gains[i]);
     }
     model::ReproduceRow row;
     row.id = fmt::format("T6/suspected/{}/rate", part);
-    row.case_name = case_text(c) + "; rate of the pool per GPU at which the gain is 22.8";
+    row.case_name = case_text(c, base.cluster.gpu) + "; rate of the pool per GPU at which the gain is 22.8";
     row.quantity = "pool_rate";
     row.unit = "B/s";
     row.source = "no figure is published";

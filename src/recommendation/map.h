@@ -44,6 +44,7 @@ struct Map {
   std::vector<MapCell> cells;
   double table_bytes = kPublishedTables;
   std::int64_t tables = 256;
+  Setup setup;  // of the first cell: what the catalog knows of the GPU
   std::string provenance;
 };
 

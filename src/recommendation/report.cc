@@ -342,12 +342,7 @@ report::Report map_report(const config::Document<Scenario>& doc, const Map& map,
     r.cases.push_back(std::move(c));
     ++(!cell.rate ? never : *cell.rate <= kPortRate ? port : *cell.rate <= kApplianceRate ? appliance : beyond);
   }
-  const std::vector<std::string> rests_on = [&] {
-    Setup setup;
-    setup.scenario = doc.value;
-    setup.cache_source = "by the GPU";
-    return assumptions(setup);
-  }();
+  const std::vector<std::string> rests_on = assumptions(map.setup);
   for (report::Metric& m : r.metrics) m.assumptions = rests_on;
   add_digest(r);
   r.tables.push_back(iso_table(map, 128, Format::fp32, 512));

@@ -5,6 +5,7 @@
 #include "base/units_text.h"
 #include "pool/reader_rate.h"
 #include "recommendation/step.h"
+#include "report/human.h"
 
 namespace photonrail::recommendation {
 namespace {
@@ -85,11 +86,11 @@ double tier_hits(const Setup& setup, const pool::System& system) {
                       static_cast<double>(t.dim) * bytes_of(e.weights), static_cast<double>(t.count)});
     lookups += t.pooling * static_cast<double>(t.dim * t.count);
   }
-  const std::vector<double> hits =
+  const std::vector<Cached> hits =
       cache_hits(tables, static_cast<double>(system.module.hbm().count) * static_cast<double>(system.modules()));
   double hit = 0;
   for (std::size_t i = 0; i < hits.size(); ++i) {
-    hit += hits[i] * e.table[i].pooling * static_cast<double>(e.table[i].dim * e.table[i].count);
+    hit += hits[i].hits * e.table[i].pooling * static_cast<double>(e.table[i].dim * e.table[i].count);
   }
   return hit / lookups;
 }
@@ -116,7 +117,7 @@ Result<RowPath> pool_path(const Setup& setup, const catalog::Catalog& catalog) {
     path.limit = "the published rate";
     path.overrides.push_back(fmt::format(
         "pool.as_published_rate = {} takes the place of {} per GPU, which is what the smallest cut allows",
-        to_text(*p.as_published_rate), to_text(Rate{static_cast<std::int64_t>(rate.rate * 8)})));
+        to_text(*p.as_published_rate), report::human(rate.rate, "B/s")));
   }
   return path;
 }

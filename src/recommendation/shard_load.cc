@@ -53,9 +53,13 @@ void set_hits(const Setup& setup, Store store, std::vector<TableKind>& kinds) {
     near.push_back({k.popularity, k.row_bytes, k.sharded * share + (store == Store::nvlink ? k.replicated : 0)});
     local.push_back({k.popularity, k.row_bytes, k.replicated});
   }
-  const std::vector<double> hits = cache_hits(near, near_bytes(setup, store));
-  const std::vector<double> replicated_hits = store == Store::nvlink ? hits : cache_hits(local, cache);
-  for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i].hit = kinds[i].replicated > 0 ? replicated_hits[i] : hits[i];
+  const std::vector<Cached> hits = cache_hits(near, near_bytes(setup, store));
+  const std::vector<Cached> replicated = store == Store::nvlink ? hits : cache_hits(local, cache);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const Cached& kept = kinds[i].replicated > 0 ? replicated[i] : hits[i];
+    kinds[i].hit = kept.hits;
+    kinds[i].hot_ranks = kept.ranks;
+  }
 }
 
 // Memories that a lookup may go to.
@@ -81,12 +85,22 @@ double state_row_bytes(Optimizer optimizer, double elements) {
   return optimizer == Optimizer::adagrad ? 4 * elements : optimizer == Optimizer::rowwise_adagrad ? 4 : 0;
 }
 
+// Distinct rows of a step, and those of them that device memory keeps beside a slower store.
+struct Distinct {
+  double all = 0;
+  double near = 0;
+};
+
 struct Builder {
   const Setup& setup;
   Paths paths;
 
-  // `lookups` of one sample, as rows of `elements`; `updates` distinct rows of a step.
-  Load load(const TableKind& k, double lookups, double elements, double updates, const RowMemory& miss,
+  double update_seconds(const Distinct& rows, double bytes) const {
+    return paths.far.update_seconds(rows.all - rows.near, bytes) + paths.local.update_seconds(rows.near, bytes);
+  }
+
+  // `lookups` of one sample, as rows of `elements`; `rows`: distinct ones of a step.
+  Load load(const TableKind& k, double lookups, double elements, const Distinct& rows, const RowMemory& miss,
             const RowMemory& hit) const {
     const Optimizer optimizer = setup.scenario.step.optimizer;
     const double row = elements * k.row_bytes / k.dim;
@@ -95,11 +109,11 @@ struct Builder {
     load.elements = lookups * elements;
     load.hits = lookups * k.hit;
     load.row_seconds = lookups * ((1 - k.hit) * miss.seconds(1, row) + k.hit * hit.seconds(1, row));
-    load.updates = updates;
-    load.update_elements = updates * elements;
-    load.update_seconds = miss.update_seconds(updates, row);
+    load.updates = rows.all;
+    load.update_elements = rows.all * elements;
+    load.update_seconds = update_seconds(rows, row);
     if (const double state = state_row_bytes(optimizer, elements); state > 0) {
-      load.update_seconds += miss.update_seconds(updates, state);
+      load.update_seconds += update_seconds(rows, state);
     }
     return load;
   }
@@ -139,7 +153,7 @@ double hottest_extra(const TableKind& k, double share) {
 }
 
 double table_bytes(const Setup& setup, const TableKind& k) {
-  return k.popularity.rows * k.dim * (k.row_bytes / k.dim + state_bytes(setup.scenario.step.optimizer, k.dim));
+  return k.popularity.rows * k.dim * (k.row_bytes / k.dim + state_bytes(setup.scenario.step, k.dim));
 }
 
 // Elements that leave each domain: one partial sum for each table (or its columns) that the domain holds part of.
@@ -159,7 +173,9 @@ std::vector<double> domain_partials(const Setup& setup, const Plan& plan) {
 
 }  // namespace
 
-double state_bytes(Optimizer optimizer, double dim) {
+double state_bytes(const Step& step, double dim) {
+  if (step.phase == Phase::inference) return 0;
+  const Optimizer optimizer = step.optimizer;
   return optimizer == Optimizer::adagrad ? 4 : optimizer == Optimizer::rowwise_adagrad ? 4 / dim : 0;
 }
 
@@ -170,13 +186,18 @@ Loads loads_of(const Setup& setup, Store store, const Plan& plan, double samples
   const auto gpus = static_cast<double>(setup.scenario.cluster.gpus);
   // Sharded tables see the whole batch; a GPU that reads a pool sees its own samples.
   const double seen = store == Store::pool ? samples / gpus : samples;
-  std::vector<double> distinct;
-  for (const TableKind& k : kinds.all) distinct.push_back(seen > 0 ? distinct_rows(k.popularity, seen) : 0);
+  std::vector<Distinct> distinct;
+  for (const TableKind& k : kinds.all) {
+    Distinct rows;
+    if (seen > 0) rows.all = distinct_rows(k.popularity, seen);
+    if (seen > 0 && store != Store::nvlink) rows.near = std::min(rows.all, distinct_rows(k.popularity, seen, k.hot_ranks));
+    distinct.push_back(rows);
+  }
 
   Loads loads;
   for (const std::int32_t t : plan.replicated) {
     const TableKind& k = kinds.all[kinds.of[static_cast<std::size_t>(t)]];
-    add(loads.replicated, builder.load(k, k.popularity.pooling, k.dim, 0, builder.paths.local, builder.paths.cache));
+    add(loads.replicated, builder.load(k, k.popularity.pooling, k.dim, {}, builder.paths.local, builder.paths.cache));
     loads.replicated.table_bytes += table_bytes(setup, k);
     loads.replicated_elements += k.popularity.rows * k.dim;
     loads.replicated_width += k.dim;
@@ -204,8 +225,9 @@ Loads loads_of(const Setup& setup, Store store, const Plan& plan, double samples
       const auto parts = static_cast<std::int64_t>(std::llround(1 / s.rows));
       const bool hottest = shard_of[t]++ % parts == static_cast<std::int64_t>(t) % parts;
       if (s.rows < 1 && hottest) lookups += hottest_extra(k, s.rows);
-      Load load = builder.load(k, lookups, k.dim * s.columns, distinct[kinds.of[t]] * s.rows, builder.paths.far,
-                               builder.paths.near);
+      const Distinct& rows = distinct[kinds.of[t]];
+      Load load = builder.load(k, lookups, k.dim * s.columns, {rows.all * s.rows, rows.near * s.rows},
+                               builder.paths.far, builder.paths.near);
       load.partial = k.dim * s.columns;
       load.table_bytes = table_bytes(setup, k) * s.rows * s.columns;
       add(loads.gpus[static_cast<std::size_t>(s.gpu)], load);

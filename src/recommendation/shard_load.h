@@ -16,6 +16,7 @@ struct TableKind {
   double sharded = 0;     // tables of the kind
   double replicated = 0;
   double hit = 0;         // share of lookups served by cache or hot rows
+  double hot_ranks = 0;   // most popular values that are kept there
 };
 
 struct Load {
@@ -45,7 +46,7 @@ struct Loads {
 // `samples`: whose distinct rows are updated at once (0: none are).
 Loads loads_of(const Setup& setup, Store store, const Plan& plan, double samples);
 
-// Bytes of one element of a table with its optimizer state.
-double state_bytes(Optimizer optimizer, double dim);
+// Bytes of optimizer state of one element of a table; none in inference.
+double state_bytes(const Step& step, double dim);
 
 }  // namespace photonrail::recommendation

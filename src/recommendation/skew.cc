@@ -51,12 +51,13 @@ double Zipf::probability(double rank) const { return std::pow(rank, -exponent_) 
 
 double Zipf::mass(double ranks) const { return std::clamp(power_sum(std::clamp(ranks, 0.0, values_)) / norm_, 0.0, 1.0); }
 
-double Zipf::distinct(double lookups) const {
+double Zipf::distinct(double lookups, double ranks) const {
   double sum = 0;
-  const double exact = std::min(values_, kExactRanks);
+  const double last = std::floor(std::min(values_, ranks));
+  const double exact = std::min(last, kExactRanks);
   for (double i = 1; i <= exact; ++i) sum += hit_probability(probability(i), lookups);
-  for (double from = exact; from < values_;) {
-    const double to = std::min(values_, std::floor(from * kBucketGrowth));
+  for (double from = exact; from < last;) {
+    const double to = std::min(last, std::floor(from * kBucketGrowth));
     sum += (to - from) * hit_probability(probability(std::sqrt((from + 0.5) * (to + 0.5))), lookups);
     from = to;
   }
@@ -68,13 +69,15 @@ double Zipf::ranks_above(double probability) const {
   return std::clamp(std::pow(probability * norm_, -1 / exponent_), 0.0, values_);
 }
 
-double distinct_rows(const Popularity& table, double samples) {
+double distinct_rows(const Popularity& table, double samples) { return distinct_rows(table, samples, table.rows); }
+
+double distinct_rows(const Popularity& table, double samples, double ranks) {
   const Zipf zipf(static_cast<std::int64_t>(table.rows), table.exponent);
-  if (table.sets == LookupSets::independent) return zipf.distinct(samples * table.pooling);
-  return std::min(rows_of_sets(table, zipf.distinct(samples)), samples * table.pooling);
+  if (table.sets == LookupSets::independent) return zipf.distinct(samples * table.pooling, ranks);
+  return std::min(rows_of_sets(table, zipf.distinct(samples, ranks)), samples * table.pooling);
 }
 
-std::vector<double> cache_hits(std::span<const CachedTable> tables, double cache_bytes) {
+std::vector<Cached> cache_hits(std::span<const CachedTable> tables, double cache_bytes) {
   std::vector<Zipf> laws;
   for (const CachedTable& t : tables) {
     laws.emplace_back(static_cast<std::int64_t>(t.popularity.rows), t.popularity.exponent);
@@ -89,7 +92,11 @@ std::vector<double> cache_hits(std::span<const CachedTable> tables, double cache
   };
   // The popularity from which rows are kept: bisected in its logarithm between "all" and "none".
   double all = std::log(1e-15), none = 0.1;
-  if (bytes_at(std::exp(all)) <= cache_bytes) return std::vector<double>(tables.size(), 1.0);
+  std::vector<Cached> kept;
+  if (bytes_at(std::exp(all)) <= cache_bytes) {
+    for (const CachedTable& t : tables) kept.push_back({1, t.popularity.rows});
+    return kept;
+  }
   for (int i = 0; i < 60; ++i) {
     const double middle = 0.5 * (all + none);
     (bytes_at(std::exp(middle)) <= cache_bytes ? none : all) = middle;
@@ -97,13 +104,12 @@ std::vector<double> cache_hits(std::span<const CachedTable> tables, double cache
   // Equally popular rows enter together; of those only a part fits.
   const double fits = bytes_at(std::exp(none)), next = bytes_at(std::exp(all));
   const double part = next > fits ? std::clamp((cache_bytes - fits) / (next - fits), 0.0, 1.0) : 0.0;
-  std::vector<double> hits;
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    const double low = laws[i].mass(laws[i].ranks_above(std::exp(none)));
-    const double high = laws[i].mass(laws[i].ranks_above(std::exp(all)));
-    hits.push_back(low + part * (high - low));
+  for (const Zipf& law : laws) {
+    const double low = law.ranks_above(std::exp(none)), high = law.ranks_above(std::exp(all));
+    const double low_mass = law.mass(low), high_mass = law.mass(high);
+    kept.push_back({low_mass + part * (high_mass - low_mass), low + part * (high - low)});
   }
-  return hits;
+  return kept;
 }
 
 }  // namespace photonrail::recommendation

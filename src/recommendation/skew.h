@@ -26,7 +26,8 @@ class Zipf {
   double values() const { return values_; }
   double probability(double rank) const;       // of the rank-th most popular, from 1
   double mass(double ranks) const;             // of the `ranks` most popular together; 1 for all
-  double distinct(double lookups) const;       // expected distinct values among so many draws
+  double distinct(double lookups) const { return distinct(lookups, values_); }  // expected, among so many draws
+  double distinct(double lookups, double ranks) const;  // of those that are of the `ranks` most popular values
   double ranks_above(double probability) const;  // how many values are at least so likely
 
  private:
@@ -47,16 +48,20 @@ struct Popularity {
   LookupSets sets = LookupSets::fixed;
 };
 
-// Distinct rows that `samples` samples touch.
+// Distinct rows that `samples` samples touch; with `ranks`, only rows of that many most popular values.
 double distinct_rows(const Popularity& table, double samples);
+double distinct_rows(const Popularity& table, double samples, double ranks);
 
 struct CachedTable {
   Popularity popularity;
   double row_bytes = 0;
-  double weight = 1;  // share of the lookups that reach the cache: 1, or less for the shards of a table
+  double weight = 1;  // rows that are here, over those of one table: less than 1 for shards, more for equal tables
 };
-// For each table, the share of its lookups that a cache of so many bytes for all of them serves. `weight` scales both
-// the popularity and the rows of a table that are here.
-std::vector<double> cache_hits(std::span<const CachedTable> tables, double cache_bytes);
+struct Cached {
+  double hits = 0;   // share of the lookups that the cache serves
+  double ranks = 0;  // how many of the most popular values it holds
+};
+// For each table, what a cache of so many bytes for all of them keeps.
+std::vector<Cached> cache_hits(std::span<const CachedTable> tables, double cache_bytes);
 
 }  // namespace photonrail::recommendation

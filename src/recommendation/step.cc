@@ -354,7 +354,7 @@ PlanLimits plan_limits(const Setup& setup, Store store) {
   PlanLimits limits;
   limits.memory_over_link = setup.memory_rate / (leaves ? setup.network : setup.scale_up);
   const auto dim = static_cast<double>(setup.tables.front().dim);
-  limits.bytes_per_element = bytes_of(s.embedding.weights) + state_bytes(s.step.optimizer, dim);
+  limits.bytes_per_element = bytes_of(s.embedding.weights) + state_bytes(s.step, dim);
   if (store == Store::nvlink) {
     limits.bucket_bytes = std::max(1.0, setup.memory_bytes * 0.75);  // room for activations and workspace
   } else if (store == Store::pcie) {
