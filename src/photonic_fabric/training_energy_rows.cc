@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "analytic/scenario_step.h"
 #include "energy/step_energy.h"
 #include "model/scenario_text.h"
 #include "photonic_fabric/rows.h"
@@ -44,11 +45,35 @@ model::Scenario scenario_of(const Training& t) {
   return s;
 }
 
+// Components that draw power whether they work or not: what the saving becomes of all network parts, and of the step.
+Status add_static(const Training& t, const study::Study& study, energy::StepWork work, const catalog::Catalog& catalog,
+                  const std::string& name, Rows& rows) {
+  PR_ASSIGN(const auto step, analytic::estimate_case(study, catalog, study::cases_of(study.scenario).front()));
+  work.seconds = step.seconds;
+  work.gpu = study.gpu.name;
+  energy::EnergyScenario scenario;
+  scenario.paths.radix = kRadix;
+  PR_ASSIGN(const energy::StepEnergy e, energy::step_energy(scenario, work, catalog));
+  energy::PathEnergy network;
+  for (const energy::Part& part : e.parts) {
+    if (!part.network) continue;
+    network.electrical += part.electrical;
+    network.photonic += part.photonic;
+  }
+  const std::string id = fmt::format("T5/own/training/{}/", t.model);
+  rows.push_back(own_row(id + "network_static", name,
+                         "saving of the network's energy, static power included (as many photonic switches)", "ratio",
+                         network.saving()));
+  rows.push_back(own_row(id + "whole_step", name, "saving of the energy of the whole step at the plug", "ratio",
+                         1 - e.total_photonic() / e.total_electrical()));
+  return {};
+}
+
 Status add_training(const Training& t, const catalog::Catalog& catalog, Rows& rows) {
   PR_ASSIGN(const study::Study study, study::make_study(scenario_of(t), catalog, [](std::size_t) {}));
   std::vector<std::uint32_t> domains;
   for (model::Rank rank = 0; rank < study.graph.ranks(); ++rank) domains.push_back(study.layout.domain_of(rank));
-  const energy::StepWork work = energy::work_of(study.graph, domains);
+  energy::StepWork work = energy::work_of(study.graph, domains);
   const energy::PublishedConstants constants;
   const std::int64_t switches = energy::switches_of_clos(t.gpus(), kRadix);
   const energy::PathEnergy tray = energy::tray_energy(constants);
@@ -65,7 +90,7 @@ Status add_training(const Training& t, const catalog::Catalog& catalog, Rows& ro
   };
   add("like_for_like", "saving of traffic energy, as many photonic switches", switches);
   add("one_hop", "saving of traffic energy, one photonic hop", 1);
-  return {};
+  return add_static(t, study, std::move(work), catalog, name, rows);
 }
 
 }  // namespace
