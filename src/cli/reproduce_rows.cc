@@ -61,10 +61,8 @@ bool is_ladder(const std::vector<ReproduceRow>& rows) {
 
 report::Table own_table(bool ladder) {
   if (ladder) {
-    return {"",
-            {{"own physics, one change after the other", false}, {"step time"}, {"unit", false}, {"change"}},
-            {},
-            {}};
+    return {
+        "", {{"own physics, one change after the other", false}, {"step time"}, {"unit", false}, {"change"}}, {}, {}};
   }
   return {"", {{"own figures", false}, {"ours"}, {"unit", false}}, {}, {}};
 }
@@ -93,7 +91,8 @@ std::string case_text(const std::vector<ReproduceRow>& rows, const report::TextS
     before = &row;
   }
   if (compared.rows.empty()) std::swap(own.title, compared.title);
-  return (compared.rows.empty() ? "" : report::render_table(compared, style)) + (own.rows.empty() ? "" : report::render_table(own, style)) + refused;
+  return (compared.rows.empty() ? "" : report::render_table(compared, style)) +
+         (own.rows.empty() ? "" : report::render_table(own, style)) + refused;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // The comparison of the paper in closed form: two constant utilisations, weights and caches over the bandwidth, and
 // measured all-reduces. Private to this folder.
 //
-// Theory. P parameters of one byte, L layers, hidden size h, caches of K bytes a token; a stage is G chips of peak F and
-// bandwidth M each, S stages take turns on the whole batch of B (the published gains of one and two boxes, 3.66 and
+// Theory. P parameters of one byte, L layers, hidden size h, caches of K bytes a token; a stage is G chips of peak F
+// and bandwidth M each, S stages take turns on the whole batch of B (the published gains of one and two boxes, 3.66 and
 // 7.04, differ by a factor of two: boxes that take turns). With c cached tokens and n new ones of each sequence:
 //   flops = B n (2 P + 4 L q d c'),  c' = c, or n / 2 for a prompt
 //   t = max((P + B c K) / (G M u_b), flops / (G F u_f)) + 2 L t_AR(2 B n h)         (S stages: P / S each, S times)
@@ -27,7 +27,7 @@ inline constexpr Utilisation kAsPublished = {0.85, 0.7};
 
 struct ModelSize {
   double parameters = 0;
-  double cache = 0;      // bytes of a token
+  double cache = 0;  // bytes of a token
   double layers = 0;
   double hidden = 0;
   double attention = 0;  // operations of one token for each cached one: 4 L q d
@@ -35,7 +35,7 @@ struct ModelSize {
 ModelSize size_of(const catalog::Model& model);
 
 struct Machine {
-  double chips = 1;   // of one stage
+  double chips = 1;  // of one stage
   double stages = 1;
   double bandwidth = 0;  // bytes/s of one chip
   double peak = 0;       // FLOP/s of one chip

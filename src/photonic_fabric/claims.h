@@ -33,8 +33,8 @@ struct Claim {
   double throughput_gain;
   double latency_gain;
 };
-inline constexpr std::array<Claim, 2> kClaims = {{{"T2", "T3", "llama-3.1-405b", 1, 3.66, 1.40},
-                                                  {"T4", "T4", "megatron-1t", 2, 7.04, 1.41}}};
+inline constexpr std::array<Claim, 2> kClaims = {
+    {{"T2", "T3", "llama-3.1-405b", 1, 3.66, 1.40}, {"T4", "T4", "megatron-1t", 2, 7.04, 1.41}}};
 
 struct Configuration {
   double input = 512;

@@ -1,5 +1,6 @@
-// Beside T2 to T4: the same comparison by the calibrated kernels of src/inference, at rates from one port to the published
-// one, against the paper's baseline and against the best that a search over parallelism, batch and batching finds.
+// Beside T2 to T4: the same comparison by the calibrated kernels of src/inference, at rates from one port to the
+// published one, against the paper's baseline and against the best that a search over parallelism, batch and batching
+// finds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,10 +73,12 @@ class ConsistentRows {
   Status add_all() {
     PR_ASSIGN(const Side baseline, side_of(baseline_scenario(claim_, at_), at_, catalog_));
     add_baseline(baseline);
-    PR_ASSIGN(const Outcome by_rate, best(baseline_scenario(claim_, at_), gpus_, Objective::throughput_per_gpu, catalog_));
+    PR_ASSIGN(const Outcome by_rate,
+              best(baseline_scenario(claim_, at_), gpus_, Objective::throughput_per_gpu, catalog_));
     PR_ASSIGN(const Outcome by_step, best(baseline_scenario(claim_, at_), gpus_, Objective::tpot, catalog_));
     add(claim_.throughput_id, "best_baseline/mfu", baseline_text(),
-        fmt::format("MFU of the best baseline by tokens/s per chip ({})", text_of(by_rate)), "ratio", by_rate.times.mfu);
+        fmt::format("MFU of the best baseline by tokens/s per chip ({})", text_of(by_rate)), "ratio",
+        by_rate.times.mfu);
     for (const Rung& rung : kRates) PR_TRY(add_rung(rung, baseline, by_rate, by_step));
     return add_break_even(baseline);
   }
@@ -87,8 +90,8 @@ class ConsistentRows {
   }
 
   std::string baseline_text() const {
-    return fmt::format("{} FP8 on {} H100, calibrated kernels; {:g} tokens in, {:g} out", claim_.model, gpus_, at_.input,
-                       at_.output);
+    return fmt::format("{} FP8 on {} H100, calibrated kernels; {:g} tokens in, {:g} out", claim_.model, gpus_,
+                       at_.input, at_.output);
   }
 
   void add_baseline(const Side& baseline) {
@@ -105,8 +108,9 @@ class ConsistentRows {
     PR_ASSIGN(const Side chip, side_of(scenario, at_, catalog_));
     PR_ASSIGN(const Outcome chip_rate, best(scenario, 1, Objective::throughput_per_gpu, catalog_));
     PR_ASSIGN(const Outcome chip_step, best(scenario, 1, Objective::tpot, catalog_));
-    const std::string name = fmt::format("{} FP8, one chip at {} ({}), calibrated kernels; {:g} tokens in, {:g} out",
-                                         claim_.model, pool::byte_rate_text(rung.rate), rung.what, at_.input, at_.output);
+    const std::string name =
+        fmt::format("{} FP8, one chip at {} ({}), calibrated kernels; {:g} tokens in, {:g} out", claim_.model,
+                    pool::byte_rate_text(rung.rate), rung.what, at_.input, at_.output);
     const std::string id = fmt::format("gain/{}/", rung.id);
     add(claim_.throughput_id, id + "throughput_paper_baseline", name,
         fmt::format("tokens/s per chip over the paper's baseline, both batch {:g}", at_.batch), "times",
@@ -141,7 +145,8 @@ class ConsistentRows {
       PR_ASSIGN(const Side chip, side_of(pool_scenario(claim_, at_, middle), at_, catalog_));
       (chip.decode(at_, 1) > target ? low : high) = middle;
     }
-    add(claim_.latency_id, "break_even/bandwidth", name, "pool bandwidth at which both take the same time", "B/s", high);
+    add(claim_.latency_id, "break_even/bandwidth", name, "pool bandwidth at which both take the same time", "B/s",
+        high);
     PR_ASSIGN(const pool::Resolved system, pool::resolve(pool::System{}, catalog_));
     PR_ASSIGN(const pool::EffectiveRate possible, pool::effective_rate(system, {.sharers = 1}));
     add(claim_.latency_id, "break_even/over_possible", name,

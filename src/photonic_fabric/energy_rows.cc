@@ -40,8 +40,8 @@ void add_paths(const PublishedConstants& c, Rows& rows) {
     rows.push_back(own_row(fmt::format("T7/own/protocol_engine/{}", k),
                            "photonic endpoints with a protocol engine of 25 pJ/bit (assumed): the 65 pJ/bit adapter is "
                            "a whole network card, the 5 pJ/bit transceiver is light alone",
-                           fmt::format("saving, {} on the path", k == 1 ? "one switch" : fmt::format("{} switches", k)), "ratio",
-                           saving(electrical(fair, k), photonic(fair, k))));
+                           fmt::format("saving, {} on the path", k == 1 ? "one switch" : fmt::format("{} switches", k)),
+                           "ratio", saving(electrical(fair, k), photonic(fair, k))));
   }
   // 120 of the 130 pJ/bit saved come from the ends.
   rows.push_back(own_row("T7/own/adapter_share", one, "part of the saving that is due to the adapters", "ratio",
@@ -76,8 +76,9 @@ void add_range(const PublishedConstants& c, Rows& rows) {
   add("T5/own/tray/1", "saving, one switch to a photonic tray", saving(electrical(c, 1), c.photonic_tray.joules));
   add("T5/own/tray/tray", "saving, scale-up domain to a photonic tray",
       saving(c.electrical_tray.joules, c.photonic_tray.joules));
-  const std::string range = "every saving that the paper's constants can give: paths of 1 to 5 switches like for like, "
-                            "collapsed to one hop, to a tray; so the range says nothing of the workload";
+  const std::string range =
+      "every saving that the paper's constants can give: paths of 1 to 5 switches like for like, "
+      "collapsed to one hop, to a tray; so the range says nothing of the workload";
   Rows claim = {row("T5/saving/60", range, "smallest saving", "ratio", 0.6, least, paper("5, all trainings")),
                 row("T5/saving/90", range, "largest saving", "ratio", 0.9, most, paper("5, all trainings"))};
   rows.insert(rows.begin(), claim.begin(), claim.end());

@@ -114,10 +114,11 @@ void add_range(const Claim& claim, const Search& found, Rows& rows) {
   };
   add("least", found.least);
   add("most", found.most);
-  rows.push_back(own_row(id + "/own/configurations", name,
-                         fmt::format("of {} combinations, those whose utilisations are within a tenth of both published",
-                                     kInputs.size() * kOutputs.size() * kBatches.size()),
-                         "count", found.within));
+  rows.push_back(
+      own_row(id + "/own/configurations", name,
+              fmt::format("of {} combinations, those whose utilisations are within a tenth of both published",
+                          kInputs.size() * kOutputs.size() * kBatches.size()),
+              "count", found.within));
 }
 
 // Weights alone, at the full rates: 15.1 ms of reading on both sides, and what all-reduces add.
@@ -126,7 +127,8 @@ void add_latency(const Claim& claim, const Sides& s, Rows& rows) {
   double best = 0;
   double batch = 0;
   for (const double b : kBatches) {
-    const double gain = decode_cost(s.model, s.baseline, kFull, b, 0).seconds / decode_cost(s.model, s.pool, kFull, b, 0).seconds;
+    const double gain =
+        decode_cost(s.model, s.baseline, kFull, b, 0).seconds / decode_cost(s.model, s.pool, kFull, b, 0).seconds;
     if (gain <= best) continue;
     best = gain;
     batch = b;
@@ -135,11 +137,13 @@ void add_latency(const Claim& claim, const Sides& s, Rows& rows) {
   const StepCost pool = decode_cost(s.model, s.pool, kFull, batch, 0);
   const double reduces = 2 * s.model.layers;
   const std::string name = fmt::format(
-      "{}; a decode step of batch {:g}, where the gain is largest: weights at the full rates, and {:g} all-reduces of {} "
+      "{}; a decode step of batch {:g}, where the gain is largest: weights at the full rates, and {:g} all-reduces of "
+      "{} "
       "as measured, {:.1f} us each",
       sides_text(claim), batch, reduces, pool::size_text(2 * batch * s.model.hidden), base.collective / reduces * 1e6);
   const std::string id = claim.latency_id;
-  rows.push_back(row(id + "/latency_gain", name, "decode latency, gain", "times", claim.latency_gain, best, paper(kSection)));
+  rows.push_back(
+      row(id + "/latency_gain", name, "decode latency, gain", "times", claim.latency_gain, best, paper(kSection)));
   if (claim.boxes > 1) {
     rows.push_back(own_row(id + "/own/decode/pool", name, "decode step on the pool", "s", pool.seconds));
     rows.push_back(own_row(id + "/own/decode/baseline", name, "decode step of the baseline", "s", base.seconds));

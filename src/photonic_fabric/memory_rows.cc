@@ -12,16 +12,19 @@ constexpr double kNominalBytes = 405e9;  // "405B" at one byte each
 constexpr double kPublishedRate = 26.8e12;
 
 void add_possible(const pool::Resolved& pool, double weights, Rows& rows, const pool::EffectiveRate& rate) {
-  const std::string name = fmt::format("what one {} on one port of the appliance gets: the smaller of the smallest cut "
-                                       "({}) and bytes in flight over latency ({} / {:.0f} ns = {})",
-                                       pool.gpu, rate.limit, pool::size_text(static_cast<double>(pool.outstanding.count)),
-                                       rate.latency * 1e9, pool::byte_rate_text(rate.concurrency));
+  const std::string name = fmt::format(
+      "what one {} on one port of the appliance gets: the smaller of the smallest cut "
+      "({}) and bytes in flight over latency ({} / {:.0f} ns = {})",
+      pool.gpu, rate.limit, pool::size_text(static_cast<double>(pool.outstanding.count)), rate.latency * 1e9,
+      pool::byte_rate_text(rate.concurrency));
   rows.push_back(own_row("T9/own/possible_rate", name, "rate of reading", "B/s", rate.rate));
-  rows.push_back(own_row("T9/own/possible_time", name, "weights of llama-3.1-405b read once", "s", weights / rate.rate));
+  rows.push_back(
+      own_row("T9/own/possible_time", name, "weights of llama-3.1-405b read once", "s", weights / rate.rate));
   const Time latency = pool::load_latency(pool.system, pool::Store::hbm, pool::Spread::appliance);
   const Time own = pool::load_latency(pool.system, pool::Store::local, pool::Spread::appliance);
-  const std::string law = fmt::format("Little's law: {:.0f} ns to the accelerator's own memory, {:.0f} ns through the fabric",
-                                      to_seconds(own) * 1e9, to_seconds(latency) * 1e9);
+  const std::string law =
+      fmt::format("Little's law: {:.0f} ns to the accelerator's own memory, {:.0f} ns through the fabric",
+                  to_seconds(own) * 1e9, to_seconds(latency) * 1e9);
   rows.push_back(own_row("T9/own/in_flight/needed", law, "bytes in flight that 26.8 TB/s need", "B",
                          pool::bytes_in_flight(kPublishedRate, latency)));
   rows.push_back(own_row("T9/own/in_flight/sustained", law,

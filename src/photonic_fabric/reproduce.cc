@@ -33,16 +33,17 @@ Result<Rows> reproduce_photonic_fabric(const catalog::Catalog& catalog, const Re
     append(rows, std::move(sweep));
   }
   std::erase_if(rows, [&](const model::ReproduceRow& row) {
-    return !options.only.empty() && std::none_of(options.only.begin(), options.only.end(), [&](const std::string& text) {
-      return row.id.find(text) != row.id.npos;
-    });
+    return !options.only.empty() &&
+           std::none_of(options.only.begin(), options.only.end(),
+                        [&](const std::string& text) { return row.id.find(text) != row.id.npos; });
   });
   // Rows of one claim stand together, in the order of the claims.
   std::stable_sort(rows.begin(), rows.end(), [](const model::ReproduceRow& a, const model::ReproduceRow& b) {
     return a.id.substr(0, 2) < b.id.substr(0, 2);
   });
   if (rows.empty()) {
-    return fail(ErrorCode::invalid_input, "no row has an id that contains what --only wants\n  hint: ids begin with T2 to T9");
+    return fail(ErrorCode::invalid_input,
+                "no row has an id that contains what --only wants\n  hint: ids begin with T2 to T9");
   }
   return rows;
 }

@@ -1,8 +1,8 @@
-// The claims of the photonic fabric paper (arXiv 2507.14000, "Photonic Fabric Platform for AI Accelerators") beside ours,
-// and beside each what is physically consistent.
+// The claims of the photonic fabric paper (arXiv 2507.14000, "Photonic Fabric Platform for AI Accelerators") beside
+// ours, and beside each what is physically consistent.
 //
-// Claims have the ids T2 to T9; rows that no published figure stands for have "/own/" in their id. Nothing is fitted and
-// no result is written down: every figure comes out of a model of this program, under the assumptions that its case
+// Claims have the ids T2 to T9; rows that no published figure stands for have "/own/" in their id. Nothing is fitted
+// and no result is written down: every figure comes out of a model of this program, under the assumptions that its case
 // names. What the paper leaves open is chosen by a stated rule (inference_rows.cc), not by looking at the figure.
 //
 //   T2, T3  Llama 3.1 405B: throughput and latency of one chip on 26.8 TB/s against a DGX H100

@@ -131,9 +131,7 @@ TEST(AsPublished, AStepByHand) {
 TEST(PhotonicFabric, OnlySelectsAndRefusesNothing) {
   const Rows some = reproduce_photonic_fabric(parts(), {"", {"T7/path"}}).value();
   EXPECT_EQ(some.size(), 3U);
-  for (const model::ReproduceRow& row : some) {
-    EXPECT_TRUE(row.id.starts_with("T7/path"));
-  }
+  for (const model::ReproduceRow& row : some) { EXPECT_TRUE(row.id.starts_with("T7/path")); }
   EXPECT_FALSE(reproduce_photonic_fabric(parts(), {"", {"T1"}}));
 }
 

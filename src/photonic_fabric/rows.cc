@@ -31,8 +31,8 @@ model::ReproduceRow own_row(std::string id, std::string case_name, std::string q
 
 model::ReproduceRow refused_row(std::string id, std::string case_name, std::string quantity, std::string unit,
                                 std::optional<double> published, std::string source, Error why) {
-  model::ReproduceRow out = row(std::move(id), std::move(case_name), std::move(quantity), std::move(unit), published, 0,
-                                std::move(source));
+  model::ReproduceRow out =
+      row(std::move(id), std::move(case_name), std::move(quantity), std::move(unit), published, 0, std::move(source));
   out.ours.reset();
   out.relative_error.reset();
   out.refused = std::move(why);

@@ -30,11 +30,11 @@ double rounded(double value, int decimals);
 
 bool wanted(const std::vector<std::string>& only, std::string_view id);  // whether a row with that beginning may be
 
-Rows energy_rows();                                         // T5, T7, T8
-Rows training_energy_rows(const catalog::Catalog& catalog);  // beside T5
-Result<Rows> memory_rows(const catalog::Catalog& catalog);  // T9
+Rows energy_rows();                                                                                  // T5, T7, T8
+Rows training_energy_rows(const catalog::Catalog& catalog);                                          // beside T5
+Result<Rows> memory_rows(const catalog::Catalog& catalog);                                           // T9
 Result<Rows> inference_rows(const catalog::Catalog& catalog, const std::vector<std::string>& only);  // T2, T3, T4
-Rows pooling_rows(const catalog::Catalog& catalog);         // T6
+Rows pooling_rows(const catalog::Catalog& catalog);                                                  // T6
 // The table of 192 points (8 bandwidths x 3 contexts x 8 batches) that a data folder may have, by its closed form.
 Result<Rows> sweep_rows(const catalog::Catalog& catalog, const std::string& path);
 

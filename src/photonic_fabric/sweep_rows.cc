@@ -1,5 +1,6 @@
-// The table celestisim_bandwidth_sensitivity.csv: Llama 3.1 405B in FP8 on one chip of 1,979 TFLOP/s, by bandwidth, context
-// and batch. Its closed form, with the utilisations u_b = 0.85 and u_f = 0.7 that it was made with (as published):
+// The table celestisim_bandwidth_sensitivity.csv: Llama 3.1 405B in FP8 on one chip of 1,979 TFLOP/s, by bandwidth,
+// context and batch. Its closed form, with the utilisations u_b = 0.85 and u_f = 0.7 that it was made with (as
+// published):
 //   bytes = P + B ctx KV,  KV = 2 L n_kv d;   t = max(bytes / (BW u_b), 2 P B / (peak u_f))
 // and MFU = 2 P B / (t peak). Attention operations are left out, as there.
 #include <fmt/format.h>
@@ -17,15 +18,17 @@ constexpr std::size_t kLinesMax = 10'000;
 constexpr double kBandwidthUse = 0.85;
 constexpr double kFlopUse = 0.7;
 constexpr double kPeak = 1979e12;
-constexpr std::array<std::string_view, 10> kColumns = {"pool_bw_TBps", "context_tokens", "batch",
-                                                       "bytes_TB",     "t_mem_ms",       "t_compute_ms",
-                                                       "tpot_ms",      "tokens_per_s_per_chip", "mfu_pct", "bound"};
+constexpr std::array<std::string_view, 10> kColumns = {
+    "pool_bw_TBps", "context_tokens",        "batch",   "bytes_TB", "t_mem_ms", "t_compute_ms",
+    "tpot_ms",      "tokens_per_s_per_chip", "mfu_pct", "bound"};
 
 std::vector<std::string> split(std::string_view line) {
   std::vector<std::string> out(1);
   for (const char c : line) {
-    if (c == ',') out.emplace_back();
-    else if (c != '\r') out.back() += c;
+    if (c == ',')
+      out.emplace_back();
+    else if (c != '\r')
+      out.back() += c;
   }
   return out;
 }
@@ -73,8 +76,8 @@ void add_point(const Point& p, const catalog::Model& model, Rows& rows) {
   const double work = 2 * parameters * p.batch;
   const double time = std::max(bytes / (p.rate * 1e12 * kBandwidthUse), work / (kPeak * kFlopUse));
   const std::string id = fmt::format("T3/sweep/{:g}TBs/{:.0f}/{:.0f}/", p.rate, p.context, p.batch);
-  const std::string name = fmt::format("405B FP8, one chip on {:g} TB/s, context {:.0f}: u_b 0.85, u_f 0.7 (as published)",
-                                       p.rate, p.context);
+  const std::string name = fmt::format(
+      "405B FP8, one chip on {:g} TB/s, context {:.0f}: u_b 0.85, u_f 0.7 (as published)", p.rate, p.context);
   const std::string source = "celestisim_bandwidth_sensitivity.csv";
   rows.push_back(row(id + "tpot", name, fmt::format("batch {:.0f}: TPOT, to 2 decimals", p.batch), "ms", p.tpot_ms,
                      rounded(time * 1e3, 2), source));

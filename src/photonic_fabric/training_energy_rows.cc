@@ -77,11 +77,11 @@ Status add_training(const Training& t, const catalog::Catalog& catalog, Rows& ro
   const energy::PublishedConstants constants;
   const std::int64_t switches = energy::switches_of_clos(t.gpus(), kRadix);
   const energy::PathEnergy tray = energy::tray_energy(constants);
-  const std::string name =
-      fmt::format("{}, {} H100 (DP{} PP{} TP{}), one step of {} sequences of 2048 tokens: {:.1f} % of its bytes leave "
-                  "the box, over switches of radix {} ({} on a path)",
-                  t.model, t.gpus(), t.data, t.pipeline, t.tensor, t.data * 2 * t.pipeline,
-                  100 * work.outside() / (work.inside() + work.outside()), kRadix, switches);
+  const std::string name = fmt::format(
+      "{}, {} H100 (DP{} PP{} TP{}), one step of {} sequences of 2048 tokens: {:.1f} % of its bytes leave "
+      "the box, over switches of radix {} ({} on a path)",
+      t.model, t.gpus(), t.data, t.pipeline, t.tensor, t.data * 2 * t.pipeline,
+      100 * work.outside() / (work.inside() + work.outside()), kRadix, switches);
   const auto add = [&](const char* id, const char* what, std::int64_t photonic) {
     const energy::PathEnergy path = energy::path_energy(constants, switches, photonic);
     const double before = work.inside() * tray.electrical + work.outside() * path.electrical;
@@ -99,8 +99,8 @@ Rows training_energy_rows(const catalog::Catalog& catalog) {
   Rows rows;
   for (const Training& t : kTrainings) {
     if (const Status made = add_training(t, catalog, rows); !made) {
-      rows.push_back(refused_row(fmt::format("T5/own/training/{}", t.model), t.model, "saving of traffic energy", "ratio",
-                                 std::nullopt, "own model", made.error()));
+      rows.push_back(refused_row(fmt::format("T5/own/training/{}", t.model), t.model, "saving of traffic energy",
+                                 "ratio", std::nullopt, "own model", made.error()));
     }
   }
   return rows;

@@ -67,10 +67,10 @@ struct Stream {
 };
 
 struct BrokenCut {
-  std::string name;      // "optical port (1 x 7.2 Tb/s)"
+  std::string name;        // "optical port (1 x 7.2 Tb/s)"
   Part part = Part::port;  // of the narrowest of its links
-  double carries = 0;    // bit/s, its links together
-  double needed = 0;     // bit/s that has to cross it
+  double carries = 0;      // bit/s, its links together
+  double needed = 0;       // bit/s that has to cross it
   double factor() const { return needed / carries; }
 };
 

@@ -1,8 +1,8 @@
 // Is what somebody models on a pool physically possible?
 //
-// Every modelled rate must be carried by the smallest cut of the declared topology, all reads at once, and be kept up by
-// the bytes that an accelerator has in flight (reader_rate.h); every object must fit the memory that it lies in. What
-// is broken is named with its figures. `as_published` lets it pass, and the result says so.
+// Every modelled rate must be carried by the smallest cut of the declared topology, all reads at once, and be kept up
+// by the bytes that an accelerator has in flight (reader_rate.h); every object must fit the memory that it lies in.
+// What is broken is named with its figures. `as_published` lets it pass, and the result says so.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ namespace photonrail::pool {
 
 // Something modelled that a part cannot do. Rates in bytes/s, sizes in bytes.
 struct Violation {
-  std::string what;     // "weights"; several, joined, where a cut breaks under their sum
-  std::string limit;    // "optical port (1 x 7.2 Tb/s)"
+  std::string what;   // "weights"; several, joined, where a cut breaks under their sum
+  std::string limit;  // "optical port (1 x 7.2 Tb/s)"
   double modelled = 0;
   double possible = 0;
-  std::string unit;     // "B/s" or "B"
+  std::string unit;  // "B/s" or "B"
   double factor() const { return modelled / possible; }
 };
 
-struct ReadsResult {       // of one reader; rates in bytes/s
+struct ReadsResult {  // of one reader; rates in bytes/s
   Reads reads;
   std::int64_t readers = 0;
   double hit_rate = 1;

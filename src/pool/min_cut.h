@@ -1,8 +1,8 @@
 // The largest flow between two nodes of a directed graph, and the smallest cut that limits it.
 //
 // Theory (Ford and Fulkerson 1956): the value of the largest flow equals the capacity of the smallest cut. After the
-// last augmenting path, the links from nodes that the source still reaches to nodes that it does not are such a cut, the
-// one nearest to the source. Found by blocking flows on level graphs (Dinic 1970), O(V^2 E), in practice linear in
+// last augmenting path, the links from nodes that the source still reaches to nodes that it does not are such a cut,
+// the one nearest to the source. Found by blocking flows on level graphs (Dinic 1970), O(V^2 E), in practice linear in
 // the layered graphs of this folder.
 //
 // Capacities are whole numbers in any unit; their sum must stay below 2^62. Not thread-safe; one object, one thread.

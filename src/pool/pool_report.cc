@@ -48,29 +48,53 @@ std::vector<PoolMetric> pool_metrics() {
        [](const Row& row, const PoolCheck&) -> Value { return row.hit_rate; }},
       {{"latency", "mean latency of a load", "s", "", "own latency + fabric + misses' DDR + spines", {}, model},
        [](const Row& row, const PoolCheck&) -> Value { return row.reads ? row.reads->latency : row.shared->latency; }},
-      {{"cut_share", "max-min fair share of the smallest cut", "B/s", "", "all reads at once, perfect overlap", {},
+      {{"cut_share",
+        "max-min fair share of the smallest cut",
+        "B/s",
+        "",
+        "all reads at once, perfect overlap",
+        {},
         model},
        [](const Row& row, const PoolCheck&) -> Value {
          return row.reads ? row.reads->cut_share : row.shared->cut_share;
        }},
-      {{"sustained_in_flight", "bytes that one accelerator keeps in flight", "B", "", "accelerator.outstanding", {}, ""},
-       [](const Row&, const PoolCheck& check) -> Value {
-         return static_cast<double>(check.pool.outstanding.count);
-       }},
-      {{"concurrency", "rate that the bytes in flight allow", "B/s", "sustained_in_flight / latency", "Little's law", {},
+      {{"sustained_in_flight",
+        "bytes that one accelerator keeps in flight",
+        "B",
+        "",
+        "accelerator.outstanding",
+        {},
+        ""},
+       [](const Row&, const PoolCheck& check) -> Value { return static_cast<double>(check.pool.outstanding.count); }},
+      {{"concurrency",
+        "rate that the bytes in flight allow",
+        "B/s",
+        "sustained_in_flight / latency",
+        "Little's law",
+        {},
         model},
        nullptr},
       {{"possible", "rate that is possible", "B/s", "", "the smaller of cut_share and concurrency", {}, model},
        [](const Row& row, const PoolCheck&) -> Value {
          return row.reads ? row.reads->possible : row.shared->overlapped;
        }},
-      {{"added_times", "rate where times of hits and misses add", "B/s", "",
-        "1 / (h / r_hbm + (1 - h) / r_ddr), each the smaller of share and concurrency", {}, model},
+      {{"added_times",
+        "rate where times of hits and misses add",
+        "B/s",
+        "",
+        "1 / (h / r_hbm + (1 - h) / r_ddr), each the smaller of share and concurrency",
+        {},
+        model},
        [](const Row& row, const PoolCheck&) -> Value { return row.reads ? row.reads->added_times : row.shared->rate; }},
       {{"modelled", "rate that is modelled", "B/s", "", "reads.rate", {}, ""}, modelled},
       {{"overload", "modelled over possible", "times", "modelled / possible", "above 1 it cannot be", {}, ""}, nullptr},
-      {{"needed_in_flight", "bytes in flight that the modelled rate needs", "B", "modelled * latency", "Little's law",
-        {}, model},
+      {{"needed_in_flight",
+        "bytes in flight that the modelled rate needs",
+        "B",
+        "modelled * latency",
+        "Little's law",
+        {},
+        model},
        nullptr},
       {{"size", "bytes read in one pass", "B", "", "reads.size", {}, ""}, size},
       {{"pass_modelled", "time of one pass at the modelled rate", "s", "size / modelled", "", {}, ""}, nullptr},
@@ -119,8 +143,7 @@ Result<report::Table> add_grid(report::Report& out, const std::vector<PoolMetric
         row.emplace_back("-");
         continue;
       }
-      PR_ASSIGN(const EffectiveRate rate,
-                effective_rate(check.pool, {sharers, h, Spread::appliance, std::nullopt}));
+      PR_ASSIGN(const EffectiveRate rate, effective_rate(check.pool, {sharers, h, Spread::appliance, std::nullopt}));
       row.push_back(human(rate.rate, "B/s"));
       add_case(out, metrics, fmt::format("sharers{}@hit{:g}", sharers, h), "sharing",
                {nullptr, &rate, h, static_cast<double>(sharers)}, check);
@@ -148,8 +171,8 @@ report::Table reads_table(const PoolCheck& check) {
     const bool rated = r.reads.rate.has_value();
     table.rows.push_back({r.reads.name, fmt::format("{}", r.readers),
                           r.reads.from == Origin::pool ? human(r.hit_rate, "ratio") : "-",
-                          rated ? human(bytes_per_second(*r.reads.rate), "B/s") : "-", human(r.possible, "B/s"), r.limit,
-                          rated ? human(r.in_flight, "B") : "-",
+                          rated ? human(bytes_per_second(*r.reads.rate), "B/s") : "-", human(r.possible, "B/s"),
+                          r.limit, rated ? human(r.in_flight, "B") : "-",
                           human(static_cast<double>(check.pool.outstanding.count), "B"), human(r.added_times, "B/s"),
                           r.reads.size ? human(static_cast<double>(r.reads.size->count) / r.added_times, "s") : "-"});
   }
@@ -189,17 +212,17 @@ std::string failure_text(const PoolCheck& check) {
   }
   const std::int64_t sharers = (s.accelerator.count + s.tier.appliances - 1) / s.tier.appliances;
   const std::int64_t lost = wide ? s.accelerator.count : appliance ? sharers : 1;
-  return fmt::format("Failure domain: what lies on one of {} modules is lost with it; as the reads are spread, that "
-                     "stops up to {} of {} accelerators until it is loaded again. No copy or code is modelled.",
-                     s.modules(), lost, s.accelerator.count);
+  return fmt::format(
+      "Failure domain: what lies on one of {} modules is lost with it; as the reads are spread, that "
+      "stops up to {} of {} accelerators until it is loaded again. No copy or code is modelled.",
+      s.modules(), lost, s.accelerator.count);
 }
 
 std::string verdict(const PoolCheck& check) {
   if (check.violations.empty()) return "Every modelled rate is carried by every cut that it crosses.";
-  std::string out = check.as_published
-                        ? fmt::format("OVERRIDE as_published: let pass although {} limits are broken:",
-                                      check.violations.size())
-                        : fmt::format("BROKEN: {} limits:", check.violations.size());
+  std::string out = check.as_published ? fmt::format("OVERRIDE as_published: let pass although {} limits are broken:",
+                                                     check.violations.size())
+                                       : fmt::format("BROKEN: {} limits:", check.violations.size());
   return out;
 }
 
@@ -254,8 +277,8 @@ Result<report::Report> pool_report(const PoolDocument& doc, const PoolCheck& che
     out.metrics.push_back(m.metric);
     out.metrics.back().assumptions = assumptions;
   }
-  out.constants.push_back({"violations", "limits that are broken", static_cast<double>(check.violations.size()), "count",
-                           check.as_published ? "let pass: as_published" : "see the reading"});
+  out.constants.push_back({"violations", "limits that are broken", static_cast<double>(check.violations.size()),
+                           "count", check.as_published ? "let pass: as_published" : "see the reading"});
   for (const ReadsResult& r : check.reads) {
     add_case(out, metrics, r.reads.name, "read", {&r, nullptr, r.hit_rate, static_cast<double>(r.readers)}, check);
   }

@@ -1,5 +1,5 @@
-// What `photonrail check` prints of a pool: a report::Report. Cases: every read of the scenario, and a grid of sharers by
-// hit rate ("sharers4@hit0.5"). Pure functions; any thread.
+// What `photonrail check` prints of a pool: a report::Report. Cases: every read of the scenario, and a grid of sharers
+// by hit rate ("sharers4@hit0.5"). Pure functions; any thread.
 #pragma once
 
 #include <string_view>

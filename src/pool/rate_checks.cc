@@ -30,18 +30,38 @@ class Checks {
 constexpr double kBytes = 1.0 / 8;
 
 void add_gpu_checks(Checks& checks, const model::Scenario& s, const catalog::Gpu& gpu) {
-  checks.add({"scale_up_rate", "scale_up.rate", bytes_per_second(s.scale_up.rate), {}, "B/s",
-              "scale-up links of " + gpu.name, ""},
+  checks.add({"scale_up_rate",
+              "scale_up.rate",
+              bytes_per_second(s.scale_up.rate),
+              {},
+              "B/s",
+              "scale-up links of " + gpu.name,
+              ""},
              gpu.scale_up_rate, kBytes);
-  checks.add({"domain", "cluster.domain", static_cast<double>(s.cluster.domain), {}, "count",
-              "scale-up domain of " + gpu.name, ""},
+  checks.add({"domain",
+              "cluster.domain",
+              static_cast<double>(s.cluster.domain),
+              {},
+              "count",
+              "scale-up domain of " + gpu.name,
+              ""},
              gpu.domain, 1);
-  checks.add({"rail_rate", "rail.ports x rail.port_rate", bytes_per_second(s.rail.port_rate * s.rail.ports), {}, "B/s",
-              "network interface of " + gpu.name, ""},
+  checks.add({"rail_rate",
+              "rail.ports x rail.port_rate",
+              bytes_per_second(s.rail.port_rate * s.rail.ports),
+              {},
+              "B/s",
+              "network interface of " + gpu.name,
+              ""},
              gpu.nic_rate, kBytes);
   if (s.electrical.fabrics.empty()) return;
-  checks.add({"nic_rate", "electrical.nic_rate", bytes_per_second(s.electrical.nic_rate), {}, "B/s",
-              "network interface of " + gpu.name, ""},
+  checks.add({"nic_rate",
+              "electrical.nic_rate",
+              bytes_per_second(s.electrical.nic_rate),
+              {},
+              "B/s",
+              "network interface of " + gpu.name,
+              ""},
              gpu.nic_rate, kBytes);
 }
 
@@ -53,15 +73,25 @@ Result<std::vector<RateCheck>> training_rate_checks(const model::Scenario& s, co
   add_gpu_checks(checks, s, gpu);
   if (!s.electrical.fabrics.empty()) {
     PR_ASSIGN(const catalog::ElectricalSwitch box, catalog.network_switch(s.electrical.network_switch));
-    checks.add({"switch_port_rate", "electrical.nic_rate", bytes_per_second(s.electrical.nic_rate), {}, "B/s",
-                "port of " + box.name, ""},
+    checks.add({"switch_port_rate",
+                "electrical.nic_rate",
+                bytes_per_second(s.electrical.nic_rate),
+                {},
+                "B/s",
+                "port of " + box.name,
+                ""},
                box.port_rate, kBytes);
   }
   if (!s.control.policies.empty() && s.cluster.gpus > 0) {
     PR_ASSIGN(const catalog::Ocs ocs, catalog.ocs(s.switching.ocs));
     const auto row = static_cast<double>(s.cluster.gpus / s.cluster.domain);
-    checks.add({"ocs_ports", "GPUs of a rail: cluster.gpus / cluster.domain", row, {}, "count",
-                "duplex ports of " + ocs.name, ""},
+    checks.add({"ocs_ports",
+                "GPUs of a rail: cluster.gpus / cluster.domain",
+                row,
+                {},
+                "count",
+                "duplex ports of " + ocs.name,
+                ""},
                ocs.duplex_ports, 1);
   }
   return checks.all;
@@ -80,14 +110,12 @@ report::Report rate_report(const std::vector<RateCheck>& checks, const std::stri
   out.scenario_name = name;
   out.scenario_text = scenario_text;
   out.scenario_hash = hash;
-  out.metrics = {{"modelled", "what the scenario models", "B/s", "", "the scenario; a count where the part is one", {},
-                  ""},
-                 {"limit", "what the part can do", "B/s", "", "the catalog, upper end of a range", {}, ""},
-                 {"overload", "modelled over limit", "times", "modelled / limit", "above 1 it cannot be", {}, ""}};
-  report::Table table{"Modelled, and what the parts can do",
-                      {{"", false}, {"modelled"}, {"limit"}, {"", false}, {"", false}},
-                      {},
-                      {}};
+  out.metrics = {
+      {"modelled", "what the scenario models", "B/s", "", "the scenario; a count where the part is one", {}, ""},
+      {"limit", "what the part can do", "B/s", "", "the catalog, upper end of a range", {}, ""},
+      {"overload", "modelled over limit", "times", "modelled / limit", "above 1 it cannot be", {}, ""}};
+  report::Table table{
+      "Modelled, and what the parts can do", {{"", false}, {"modelled"}, {"limit"}, {"", false}, {"", false}}, {}, {}};
   Digest digest;
   std::size_t broken = 0;
   for (const RateCheck& c : checks) {

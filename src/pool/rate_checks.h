@@ -15,8 +15,8 @@
 namespace photonrail::pool {
 
 struct RateCheck {
-  std::string id;     // "rail_rate"
-  std::string what;   // "rail.ports x rail.port_rate"
+  std::string id;    // "rail_rate"
+  std::string what;  // "rail.ports x rail.port_rate"
   double modelled = 0;
   std::optional<double> limit;  // absent: not known
   std::string unit;             // "B/s" or "count"

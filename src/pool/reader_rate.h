@@ -1,13 +1,12 @@
 // The rate at which an accelerator really reads from a pool.
 //
-// Theory. One reader gets  r = min(share of the smallest cut, O / L) : its max-min fair share of the links that it uses,
-// and, by Little's law, the bytes O that it keeps in flight over the latency L of a load. 26.8 TB/s over 600 + 200 ns
-// need 21.4 MB in flight; an H100 sustains 2.0 MB at 3.35 TB/s and 600 ns.
-// Of its bytes a share h is found in the HBM tier, the rest comes from DDR. Times add, for a kernel that streams
-// through both:  1 / r = h / r_hbm + (1 - h) / r_ddr. With perfect overlap of the two the rate is bounded by the links
-// alone, each loaded with its part; that bound is `overlapped`.
-// L of a load: local_latency + fabric_latency, + ddr_latency for a miss, + twice fabric_latency for the part that comes
-// from another appliance (its own fabric and the spine).
+// Theory. One reader gets  r = min(share of the smallest cut, O / L) : its max-min fair share of the links that it
+// uses, and, by Little's law, the bytes O that it keeps in flight over the latency L of a load. 26.8 TB/s over 600 +
+// 200 ns need 21.4 MB in flight; an H100 sustains 2.0 MB at 3.35 TB/s and 600 ns. Of its bytes a share h is found in
+// the HBM tier, the rest comes from DDR. Times add, for a kernel that streams through both:  1 / r = h / r_hbm + (1 -
+// h) / r_ddr. With perfect overlap of the two the rate is bounded by the links alone, each loaded with its part; that
+// bound is `overlapped`. L of a load: local_latency + fabric_latency, + ddr_latency for a miss, + twice fabric_latency
+// for the part that comes from another appliance (its own fabric and the spine).
 //
 // Weights that several replicas share are stored once and read once by *each* consumer: capacity counts once, traffic
 // counts for every reader.

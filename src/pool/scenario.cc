@@ -17,10 +17,10 @@ void check_reads(PoolDocument& doc, std::size_t index) {
     return span.known() ? span : doc.span(path);
   };
   if (reads.readers > doc.value.system.accelerator.count) {
-    doc.diagnostics.error(at("readers"),
-                          fmt::format("{} readers, but accelerator.count is {}", reads.readers,
-                                      doc.value.system.accelerator.count),
-                          "raise accelerator.count, or leave readers out for all of them");
+    doc.diagnostics.error(
+        at("readers"),
+        fmt::format("{} readers, but accelerator.count is {}", reads.readers, doc.value.system.accelerator.count),
+        "raise accelerator.count, or leave readers out for all of them");
   }
   if (reads.from == Origin::own_memory && reads.hit_rate) {
     doc.diagnostics.error(at("hit_rate"), "an accelerator's own memory has no tiers", "leave hit_rate out");
@@ -45,8 +45,8 @@ void check_scenario(PoolDocument& doc) {
   for (std::size_t i = 0; i < doc.value.reads.size(); ++i) {
     const std::string& name = doc.value.reads[i].name;
     if (std::find(names.begin(), names.end(), name) != names.end()) {
-      doc.diagnostics.error(doc.span(fmt::format("reads[{}].name", i)), fmt::format("two reads are called \"{}\"", name),
-                            "results are told apart by name");
+      doc.diagnostics.error(doc.span(fmt::format("reads[{}].name", i)),
+                            fmt::format("two reads are called \"{}\"", name), "results are told apart by name");
     }
     names.push_back(name);
     check_reads(doc, i);
@@ -95,7 +95,9 @@ void describe(config::Fields& fields, Reads& r) {
 void describe(config::Fields& fields, PoolScenario& s) {
   fields("name", s.name, {.doc = "What results call it."});
   fields("as_published", s.as_published,
-         {.doc = "Let rates pass that no cut carries; every result says so.", });
+         {
+             .doc = "Let rates pass that no cut carries; every result says so.",
+         });
   fields("module", s.system.module, {.doc = "One photonic memory module."});
   fields("appliance", s.system.appliance, {.doc = "Modules joined all to all."});
   fields("tier", s.system.tier, {.doc = "Appliances joined by spines."});

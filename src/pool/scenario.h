@@ -15,8 +15,8 @@ enum class Origin : std::uint8_t { pool, own_memory };
 // One object that accelerators read again and again: weights, caches, embedding tables.
 struct Reads {  // [[reads]]
   std::string name;
-  std::optional<Rate> rate;       // of each reader, as modelled; absent: only what is possible is asked
-  std::int64_t readers = 0;       // 0: all accelerators
+  std::optional<Rate> rate;  // of each reader, as modelled; absent: only what is possible is asked
+  std::int64_t readers = 0;  // 0: all accelerators
   Origin from = Origin::pool;
   Spread spread = Spread::appliance;
   std::optional<double> hit_rate;  // absent: the part that the HBM tier can hold

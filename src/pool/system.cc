@@ -67,8 +67,7 @@ void describe(config::Fields& fields, Accelerator& a) {
 
 std::optional<Fault> fault_of(const System& s) {
   if (s.module.hbm_stacks == 0 && s.module.ddr_channels == 0) {
-    return Fault{"module.hbm_stacks", "a module without any memory serves nothing",
-                 "give hbm_stacks or ddr_channels"};
+    return Fault{"module.hbm_stacks", "a module without any memory serves nothing", "give hbm_stacks or ddr_channels"};
   }
   if (s.tier.uplinks >= s.radix()) {
     return Fault{"tier.uplinks",
@@ -81,13 +80,12 @@ std::optional<Fault> fault_of(const System& s) {
   }
   if (s.tier.appliances > s.radix()) {
     return Fault{"tier.appliances",
-                 fmt::format("{} appliances, but a spine has {} ports and must reach each of them",
-                             s.tier.appliances, s.radix()),
+                 fmt::format("{} appliances, but a spine has {} ports and must reach each of them", s.tier.appliances,
+                             s.radix()),
                  "fewer appliances, or more ports in a module"};
   }
   if (s.spines() > s.tier.uplinks) {
-    return Fault{"tier.uplinks",
-                 fmt::format("{} uplinks cannot reach all {} spines", s.tier.uplinks, s.spines()),
+    return Fault{"tier.uplinks", fmt::format("{} uplinks cannot reach all {} spines", s.tier.uplinks, s.spines()),
                  "more uplinks"};
   }
   if (s.accelerator.count > s.accelerators_max()) {

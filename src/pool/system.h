@@ -1,10 +1,11 @@
 // A photonic memory system as plain data: modules, the appliance that they make, tiers of appliances, and the
 // accelerators that read from it.
 //
-// What is what (Photonic Fabric, arXiv 2507.14000, section 3): a *module* (PFM) holds optical ports, an embedded switch,
-// a tier of HBM3E stacks and a tier of DDR5. Sixteen modules make an *appliance* (PFA), joined all to all: any port
-// reaches any module's memory. Some ports of each appliance may go up to further appliances that only switch (*spines*),
-// so that several serve 128 to 256 accelerators. An *accelerator* enters at a port; it has memory of its own besides.
+// What is what (Photonic Fabric, arXiv 2507.14000, section 3): a *module* (PFM) holds optical ports, an embedded
+// switch, a tier of HBM3E stacks and a tier of DDR5. Sixteen modules make an *appliance* (PFA), joined all to all: any
+// port reaches any module's memory. Some ports of each appliance may go up to further appliances that only switch
+// (*spines*), so that several serve 128 to 256 accelerators. An *accelerator* enters at a port; it has memory of its
+// own besides.
 //
 // Figures that the paper does not print are assumptions, each said at its field: rate and size of a stack, channels.
 // Plain values; any thread.
@@ -51,8 +52,8 @@ struct Tier {  // [tier]
 struct Accelerator {  // [accelerator]
   std::string gpu = "H100";
   std::int64_t count = 1;
-  std::int64_t ports = 1;             // ports of the pool that one accelerator enters at
-  std::optional<Bytes> outstanding;   // bytes in flight; absent: what keeps its own memory busy
+  std::int64_t ports = 1;                  // ports of the pool that one accelerator enters at
+  std::optional<Bytes> outstanding;        // bytes in flight; absent: what keeps its own memory busy
   Time local_latency = nanoseconds(600);   // load from its own memory
   Time fabric_latency = nanoseconds(200);  // added by the way through one appliance
   Time ddr_latency = nanoseconds(100);     // added by a miss of the HBM tier
@@ -69,9 +70,7 @@ struct System {
   std::int64_t modules() const { return appliance.modules * tier.appliances; }
   // Spines that take all uplinks, each as large as an appliance.
   std::int64_t spines() const { return (tier.appliances * tier.uplinks + radix() - 1) / radix(); }
-  std::int64_t accelerators_max() const {
-    return tier.appliances * ((radix() - tier.uplinks) / accelerator.ports);
-  }
+  std::int64_t accelerators_max() const { return tier.appliances * ((radix() - tier.uplinks) / accelerator.ports); }
 };
 
 void describe(config::Fields& fields, Module& module);
@@ -91,7 +90,7 @@ std::optional<Fault> fault_of(const System& system);
 struct Resolved {
   System system;
   std::string gpu;
-  Rate local_rate;    // of the accelerator's own memory
+  Rate local_rate;  // of the accelerator's own memory
   Bytes local_bytes;
   Bytes outstanding;  // bytes in flight of one accelerator
   std::string outstanding_source;

@@ -16,7 +16,8 @@ std::string scaled(double value, const char* unit) {
   };
   constexpr std::array<Prefix, 4> kPrefixes = {{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
   for (const Prefix& prefix : kPrefixes) {
-    if (std::fabs(value) >= prefix.factor / 2) return fmt::format("{:.4g} {}{}", value / prefix.factor, prefix.name, unit);
+    if (std::fabs(value) >= prefix.factor / 2)
+      return fmt::format("{:.4g} {}{}", value / prefix.factor, prefix.name, unit);
   }
   return fmt::format("{:.4g} {}", value, unit);
 }
