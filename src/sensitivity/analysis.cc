@@ -10,6 +10,7 @@
 
 #include "algo/quantile.h"
 #include "base/units_text.h"
+#include "report/human.h"
 
 namespace photonrail::sensitivity {
 namespace {
@@ -18,6 +19,7 @@ constexpr std::size_t kMostEvaluations = 1'000'000;
 constexpr std::size_t kMostSweepParameters = 2;
 constexpr std::size_t kMostHints = 12;
 
+using report::human;
 using Sets = std::vector<std::string>;
 
 bool ends_in(std::string_view whole, std::string_view name) {
@@ -216,10 +218,9 @@ RankTable rank_table(std::span<const Metric> base, const std::vector<const Outco
 std::string no_crossing(const BreakEven& b, const Parameter& p) {
   const bool above = b.value_low > b.target;
   return fmt::format(
-      "{} does not reach {:.6g} {} for {} between {} and {}: it stays {}, {:.6g} at the low end and {:.6g} "
-      "at the high end",
-      b.metric, b.target, b.unit, b.path, p.readable(p.low), p.readable(p.high), above ? "above" : "below", b.value_low,
-      b.value_high);
+      "{} does not reach {} for {} between {} and {}: it stays {}, {} at the low end and {} at the high end", b.metric,
+      human(b.target, b.unit), b.path, p.readable(p.low), p.readable(p.high), above ? "above" : "below",
+      human(b.value_low, b.unit), human(b.value_high, b.unit));
 }
 
 }  // namespace
@@ -416,8 +417,9 @@ Result<BreakEven> break_even(const Experiment& experiment, const Parameter& p, c
   b.at = high;
   PR_ASSIGN(b.value_at, at(high));
   b.text = p.readable(high);
-  b.reading = fmt::format("{} is {:.6g} {} at {} = {} ({:.6g} at {}, {:.6g} at {})", b.metric, b.value_at, b.unit,
-                          b.path, b.text, b.value_low, p.readable(p.low), b.value_high, p.readable(p.high));
+  b.reading =
+      fmt::format("{} is {} at {} = {} ({} at {}, {} at {})", b.metric, human(b.value_at, b.unit), b.path, b.text,
+                  human(b.value_low, b.unit), p.readable(p.low), human(b.value_high, b.unit), p.readable(p.high));
   return b;
 }
 

@@ -167,6 +167,13 @@ Status check_range(const Parameter& p, std::string_view whole) {
   return {};
 }
 
+// Rounded to six significant digits, for readers.
+double six_digits(double value) {
+  if (value == 0) return 0;
+  const double scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
+  return std::round(value * scale) / scale;
+}
+
 double interpolated(const Parameter& p, double share) {
   if (!p.log) return p.low + share * (p.high - p.low);
   return p.low * std::exp(share * std::log(p.high / p.low));
@@ -207,10 +214,11 @@ std::string Parameter::set(double value) const { return path + "=" + text(value)
 
 std::string Parameter::readable(double value) const {
   if (!quantity) return whole ? fmt::format("{}", to_integer(value)) : fmt::format("{:.4g}", value);
+  const std::int64_t digits = to_integer(six_digits(value));
   switch (*quantity) {
-    case Quantity::time: return to_text(Time{to_integer(value)});
-    case Quantity::size: return to_text(Bytes{to_integer(value)});
-    case Quantity::rate: return to_text(Rate{to_integer(value)});
+    case Quantity::time: return to_text(Time{digits});
+    case Quantity::size: return to_text(Bytes{digits});
+    case Quantity::rate: return to_text(Rate{digits});
     case Quantity::energy:
       return value < 1e-6 ? fmt::format("{:.4g} pJ", value * 1e12) : fmt::format("{:.4g} J", value);
     default: return fmt::format("{:.4g}{}", value, base_unit(*quantity));

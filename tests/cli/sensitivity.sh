@@ -41,6 +41,13 @@ vary energy "$energy" --break-even "published.photonic_adapter=0 pJ..200 pJ" --m
   --equals "$energy" --equals-set "published.protocol_engine=25 pJ"
 holds "$work/out" "30 pJ"
 
+# The rate of a pooled memory at which one GPU serves a token as fast as the paper's baseline of eight.
+vary infer "$root/examples/infer-405b-h100x8.toml" --set serving.batch=1 --set parallel.tensor=1 \
+  --set "memory.capacity=32 TB" --set memory.source=pool --set memory.as_published=true --metric tpot \
+  --break-even "memory.rate=0.9 TB/s..60 TB/s:log" \
+  --equals "$root/examples/infer-405b-h100x8.toml" --equals-set serving.batch=1
+holds "$work/out" "tpot is" "memory.rate = " "TB/s"
+
 # Monte Carlo: the same on any number of threads, another with another seed.
 sampled() { vary energy "$energy" --monte-carlo 200 --vary "components.cpu=100 W..200 W..300 W:triangular" \
   --vary "components.fans=0.05..0.15:normal" --metric step_energy --rank group/ --format json "$@"; }
