@@ -310,20 +310,18 @@ PrefillAttentionCurve KernelModel::prefill_attention(const AttentionShape& shape
     curve.basis_ = std::max(curve.basis_, Basis::extended);
 
   const double table_sizes = 2 * std::clamp<double>(size, kSmallestHead, kLargestHead);
-  const double peak = fp8_cache ? peak_fp8 : peak_bf16;
-  const double lender_peak = fp8_cache ? lender.fp8 : lender.bf16;
+  const double sizes = curve.sizes_ / table_sizes;
+  const double slower_compute = fp8_cache ? lender.fp8 / peak_fp8 : lender.bf16 / peak_bf16;
+  const double slower_memory = lender.memory / rates_.memory * lender.streaming / own_->measured.streaming;
   const float floor = curve.grid_.at(0, 0);
-  for (int length = 0; length < PrefillGrid::kLengths; ++length) {
-    const double tokens = PrefillGrid::length(length);
-    const double compute = tokens * tokens * table_sizes / lender_peak;
-    // Queries read, turned and written, output written; keys and values the same, once for each group; 2 bytes each.
-    const double memory = 2 * tokens * table_sizes / 2 * (4 + 4 / group) / lender.memory;
-    const double weight = compute / (compute + memory);
-    const double rates = weight * lender_peak / peak + (1 - weight) * lender.memory / rates_.memory;
-    const double scale = rates * curve.sizes_ / table_sizes;
-    for (int row = 0; row < PrefillGrid::kRows; ++row) {
+  for (int row = 0; row < PrefillGrid::kRows; ++row) {
+    for (int length = 0; length < PrefillGrid::kLengths; ++length) {
+      // Queries read, turned, written and read again, output written; keys and values the same, once for each group.
+      const double elements = PrefillGrid::rows(row) * PrefillGrid::length(length) * table_sizes / 2 * (4 + 8 / group);
       float& seconds = curve.grid_.at(row, length);
-      seconds = static_cast<float>(floor + (seconds - floor) * scale);
+      const double work = seconds - floor;
+      const double memory = std::clamp(2 * elements / tables_->attention.read_rate, 0.0, std::max(work, 0.0));
+      seconds = static_cast<float>(floor + ((work - memory) * slower_compute + memory * slower_memory) * sizes);
     }
   }
   return curve;

@@ -18,7 +18,8 @@
 // Other rates than those measured at (H100). Decoding: the time B / R of reading the cache at the best rate R of all
 // the tables (0.93 of the memory rate M) is exchanged for that of this GPU, R' = R M' / M times the ratio of their
 // shares in copies; the rest (launch, latency, half-empty GPUs, arithmetic) stays:  t' = t + B (1 / R' - 1 / R).
-// Prefill: what is above the launch floor scales by w P / P' + (1 - w) M / M', w = (F/P) / (F/P + B/M).
+// Prefill: of what is above the launch floor, B / R (rotary embedding and cache write: queries and outputs pass four
+// times, keys and values eight times) scales with the memory rate, the rest with the peak of the format.
 //
 // Latent attention with a value_size below head_size while decoding (MLA absorbed: one KV head) is not in the tables:
 // latency of the widest group at the same context, plus the larger of F / (0.66 P) and B / (0.89 M). The shares are

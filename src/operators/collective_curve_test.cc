@@ -65,6 +65,18 @@ TEST(CollectiveCurve, KnownMeasurements) {
   EXPECT_NEAR(time("H100", Collective::send, {2, 2}, 1 << 25) * 1e6, 100, 5);
 }
 
+// On 8 B200 NCCL overtakes the kernels of the engine at 64 MiB.
+TEST(CollectiveCurve, CustomFallsBackToNccl) {
+  for (const char* gpu : {"H100", "H200", "B200"}) {
+    for (int i = 0; i < MessageTimes::kNodes; ++i) {
+      const double bytes = MessageTimes::bytes(i);
+      EXPECT_LE(time(gpu, Collective::all_reduce, {8, 8}, bytes, kCustom),
+                time(gpu, Collective::all_reduce, {8, 8}, bytes))
+          << gpu << " " << bytes;
+    }
+  }
+}
+
 TEST(CollectiveCurve, BetweenRanksAndBeyond) {
   const double four = time("H100", Collective::all_gather, {4, 4}, 1 << 20);
   const double eight = time("H100", Collective::all_gather, {8, 8}, 1 << 20);
