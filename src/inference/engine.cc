@@ -22,7 +22,7 @@ namespace photonrail::inference {
 // TensorRT-LLM of 2023 and 2024: up to 0.6 one decoding kernel for all models ("masked multi-head attention", page
 // gpt_attention of release 0.5); from 0.7 a grouped one for a few configurations, "LLAMA2 70B is one model that it
 // supports" (the same page of 0.7), so for groups of eight; quicker ones for Hopper from 0.10 (its release notes). All-reduces of its own were off by default
-// at first (plugin_config.use_custom_all_reduce = False). Its benchmark is a C++ session: no server, nothing done for a
+// (use_custom_all_reduce = False in the plugin configuration of 0.5 to 0.8). Its benchmark is a C++ session: no server, nothing done for a
 // single sequence.
 Result<Engine> engine_of(std::string_view name) {
   Engine engine;
@@ -31,7 +31,7 @@ Result<Engine> engine_of(std::string_view name) {
   if (name == "trtllm-0.5" || name == "trtllm-0.7") {
     engine.passes_ahead = 0;
     engine.grouped_decode = name == "trtllm-0.5" ? GroupedDecode::none : GroupedDecode::of_eight;
-    if (name == "trtllm-0.5") engine.library = operators::CollectiveLibrary::nccl;
+    engine.library = operators::CollectiveLibrary::nccl;
     engine.step_overhead = microseconds(100);
     engine.sequence_overhead = Time{};
     engine.request_overhead = milliseconds(1);
