@@ -152,6 +152,32 @@ TEST(ClosedLoop, SameSeedSameResult) {
   EXPECT_NE(first, closed_loop(plan, {800, 200}, options)->ttft);
 }
 
+// Two clients whose lengths differ: a request that arrives during a pass of the other also waits for the one laid out.
+TEST(ClosedLoop, PassesLaidOutAheadDelayTheFirstToken) {
+  const auto ttft = [](std::int64_t ahead) {
+    Engine engine;
+    engine.passes_ahead = ahead;
+    const Plan plan = plan_of("llama-3-70b", "H200", {.tensor = 4}, engine);
+    const LoopOptions options{.concurrency = 2, .requests = 200, .uncounted = 10, .shortest = 0.5};
+    return closed_loop(plan, {1000, 300}, options).value();
+  };
+  const LoopTimes now = ttft(0);
+  const LoopTimes ahead = ttft(1);
+  EXPECT_NEAR((ahead.ttft - now.ttft) / now.tpot, 1, 0.15);
+}
+
+TEST(ClosedLoop, PromptsThatAreHeldBackWaitAsManyPasses) {
+  Engine engine;
+  const LoopOptions options{.concurrency = 4, .requests = 200, .uncounted = 10, .shortest = 0.8};
+  const RequestShape shape{1000, 1000};
+  const LoopTimes at_once = closed_loop(plan_of("llama-3-70b", "H200", {.tensor = 4}, engine), shape, options).value();
+  engine.prompt_wait = 20;
+  engine.prompt_wait_fill = 0.9;
+  const Plan waiting = plan_of("llama-3-70b", "H200", {.tensor = 4}, engine);
+  EXPECT_NEAR((closed_loop(waiting, shape, options)->ttft - at_once.ttft) / at_once.tpot, 20, 2);
+  EXPECT_NEAR(continuous(waiting, 4, {900, 900}).ttft / closed_loop(waiting, shape, options)->ttft, 1, 0.1);
+}
+
 TEST(ClosedLoop, MemoryLimitsWhoRuns) {
   const Plan plan = plan_of("llama-3-70b", "H100", {});
   const LoopTimes few = closed_loop(plan, {1000, 1000}, {.concurrency = 4}).value();
