@@ -497,7 +497,8 @@ StepEstimate TrainingEvaluator::evaluate(const TrainingConfig& config) const {
   StepEstimate out;
   out.time = compose(work.pieces());
   out.memory = memory_use(shape_, config);
-  out.fits = out.memory.total() <= kernels_.rates().memory_bytes;
+  out.capacity = kernels_.rates().memory_bytes;
+  out.fits = out.memory.total() <= out.capacity;
   out.model_flops = model_flops(shape_, config);
   const double peak = kernels_.rates().peak[static_cast<std::size_t>(work.format.dtype)];
   out.mfu = out.model_flops / (out.time.seconds * peak * real(system_.gpus));

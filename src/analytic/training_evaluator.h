@@ -41,7 +41,8 @@ struct StepEstimate {
   MemoryUse memory;
   double model_flops = 0;  // of the whole step, causal attention
   double mfu = 0;          // of the bf16 peak; fp8, nvfp4: of that format's
-  bool fits = false;       // memory against the GPU's
+  double capacity = 0;     // bytes of the GPU
+  bool fits = false;       // memory against it
   operators::Basis basis = operators::Basis::measured;
 };
 

@@ -7,9 +7,12 @@
 //   MLPerf   8-bit training with one scale for each tensor. One row is one run: rows that list the run of
 //            another again (same submitter family, accelerator, step time) stand apart, and rows without degrees
 //   Bridge   "FP8" is one scale for each tensor. Where the activations do not fit, a Grace host takes them over
-//            the chip-to-chip link behind computation, any other host has the layers recomputed
+//            the chip-to-chip link behind computation; with any other host as many layers are recomputed as the memory
+//            asks for (Megatron-LM: recompute-num-layers)
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "validation/inference_rows.h"
@@ -117,10 +120,15 @@ Result<TrainingRun> bridge_run(const Csv& table, std::size_t row, const Scoring&
 bool grace_host(const std::string& gpu) { return gpu == "GB200" || gpu == "GB300"; }
 
 Result<analytic::StepEstimate> estimate_bridge(EvaluatorShelf& shelf, TrainingRun run) {
-  PR_ASSIGN(const analytic::StepEstimate as_given, shelf.estimate(run));
-  if (as_given.fits || grace_host(run.gpu)) return as_given;
+  PR_ASSIGN(analytic::StepEstimate estimate, shelf.estimate(run));
+  if (estimate.fits || grace_host(run.gpu)) return estimate;
   run.config.recompute = analytic::Recompute::full;
-  return shelf.estimate(run);
+  PR_ASSIGN(const analytic::StepEstimate full, shelf.estimate(run));
+  const double saved = estimate.memory.total() - full.memory.total();
+  const double needed = estimate.memory.total() - estimate.capacity;
+  const double layers = saved > 0 ? std::min(1.0, needed / saved) : 1.0;
+  estimate.time.seconds += layers * (full.time.seconds - estimate.time.seconds);
+  return estimate;
 }
 
 }  // namespace
