@@ -1,8 +1,8 @@
-// Evaluations a second on one core: decode steps (one pass of decodes at one batch and context), and whole requests (the
-// first token and the decode integral of a static batch). Every evaluation is another (plan, batch, context) out of a
-// shuffled list; all results enter a checksum, and none is kept. The two rates that the project promises are checked, and
-// that no evaluation allocates.
-// usage: evaluations [--points N] [--csv]     --csv prints the list, for another program to run
+// Evaluations a second on one core: decode steps (one pass of decodes at one batch and context), and whole requests
+// (the first token and the decode integral of a static batch). Every evaluation is another (plan, batch, context) out
+// of a shuffled list; all results enter a checksum, and none is kept. The two rates that the project promises are
+// checked, and that no evaluation allocates. usage: evaluations [--points N] [--csv]     --csv prints the list, for
+// another program to run
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -63,7 +63,8 @@ std::string Plan::shortfall_text(const MemoryUse& use, double context) const {
       gb(use.total() + use.reserve), gb(use.capacity), gb(use.shortfall()), gb(use.weights), gb(use.cache),
       gb(use.activations), gb(use.workspace), gb(use.reserve));
   const double batch = largest_batch(context);
-  if (batch > 0) return text + fmt::format("; the largest batch of {:.0f} tokens each that fits is {:.0f}", context, batch);
+  if (batch > 0)
+    return text + fmt::format("; the largest batch of {:.0f} tokens each that fits is {:.0f}", context, batch);
   return text + "; not even one sequence fits: use more GPUs, smaller formats or more memory";
 }
 

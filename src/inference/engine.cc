@@ -6,13 +6,13 @@ namespace photonrail::inference {
 
 // TensorRT-LLM: max_num_tokens 8192, free_gpu_memory_fraction 0.9, pages of 32 or 64 tokens, all-reduce fused with
 // residual and norm, captured decode graphs and a scheduler that overlaps the GPU (its performance guides). Its context
-// chunking is on where paged context attention is. vLLM V1: chunked prefill with 8192 tokens a pass on data-centre GPUs,
-// gpu_memory_utilization 0.9 of all memory, pages of 16 (its engine arguments), up to 1024 sequences. SGLang: passes of
-// prefill alone come before decodes, chunks of 8192 tokens, mem_fraction_static about 0.88 of all memory for weights and
-// cache, pages of one token (its server arguments).
+// chunking is on where paged context attention is. vLLM V1: chunked prefill with 8192 tokens a pass on data-centre
+// GPUs, gpu_memory_utilization 0.9 of all memory, pages of 16 (its engine arguments), up to 1024 sequences. SGLang:
+// passes of prefill alone come before decodes, chunks of 8192 tokens, mem_fraction_static about 0.88 of all memory for
+// weights and cache, pages of one token (its server arguments).
 //
-// vLLM and SGLang launch rotary embedding and cache update apart from attention, and quantise each fp8 or nvfp4 operand in
-// a kernel of its own (their model code, without the optional fusion passes).
+// vLLM and SGLang launch rotary embedding and cache update apart from attention, and quantise each fp8 or nvfp4 operand
+// in a kernel of its own (their model code, without the optional fusion passes).
 //
 // Host times are not published as such: they are assumptions, round figures of the part that does not overlap with
 // kernels, and of an HTTP server for a request (30 ms; a session without a server, of 2023 and 2024: 1 ms). They were
@@ -21,9 +21,9 @@ namespace photonrail::inference {
 //
 // TensorRT-LLM of 2023 and 2024: up to 0.6 one decoding kernel for all models ("masked multi-head attention", page
 // gpt_attention of release 0.5); from 0.7 a grouped one for a few configurations, "LLAMA2 70B is one model that it
-// supports" (the same page of 0.7), so for groups of eight; quicker ones for Hopper from 0.10 (its release notes). All-reduces of its own were off by default
-// (use_custom_all_reduce = False in the plugin configuration of 0.5 to 0.8). Its benchmark is a C++ session: no server, nothing done for a
-// single sequence.
+// supports" (the same page of 0.7), so for groups of eight; quicker ones for Hopper from 0.10 (its release notes).
+// All-reduces of its own were off by default (use_custom_all_reduce = False in the plugin configuration of 0.5 to 0.8).
+// Its benchmark is a C++ session: no server, nothing done for a single sequence.
 Result<Engine> engine_of(std::string_view name) {
   Engine engine;
   engine.name = std::string(name);
@@ -58,9 +58,10 @@ Result<Engine> engine_of(std::string_view name) {
     engine.block_tokens = 1;
     return engine;
   }
-  return fail(ErrorCode::invalid_input,
-              fmt::format("no engine \"{}\"; there are \"trtllm\", \"vllm\", \"sglang\", \"trtllm-0.7\" and \"trtllm-0.5\"",
-                          name));
+  return fail(
+      ErrorCode::invalid_input,
+      fmt::format("no engine \"{}\"; there are \"trtllm\", \"vllm\", \"sglang\", \"trtllm-0.7\" and \"trtllm-0.5\"",
+                  name));
 }
 
 }  // namespace photonrail::inference

@@ -36,26 +36,26 @@ struct Engine {
   // passes, unless together they fill this share of the budget.
   std::int64_t prompt_wait = 0;
   double prompt_wait_fill = 0;
-  std::int64_t largest_batch = 2048;   // most sequences of one attention copy
-  Time step_overhead = microseconds(300);   // host work of a pass that no kernel hides (scheduling, sampling, launch)
+  std::int64_t largest_batch = 2048;         // most sequences of one attention copy
+  Time step_overhead = microseconds(300);    // host work of a pass that no kernel hides (scheduling, sampling, launch)
   Time sequence_overhead = microseconds(5);  // the same for each sequence in the pass (its token, its cache pages)
-  Time kernel_gap;                          // between two kernels of a captured graph, beyond the launch floor
+  Time kernel_gap;                           // between two kernels of a captured graph, beyond the launch floor
   Time request_overhead = milliseconds(30);  // of one request, outside the passes: HTTP, tokens from and to text
-  bool fused_norm_reduce = true;       // all-reduce, residual sum and norm in one kernel
-  bool fused_quantisation = true;      // operands are quantised inside the kernels before them, or inside the product
-  bool static_scales_apart = false;    // each operand is quantised by a kernel of its own, with a scale that is known
-  bool fused_rope = true;              // rotary embedding and cache update are part of attention, else kernels of their own
+  bool fused_norm_reduce = true;             // all-reduce, residual sum and norm in one kernel
+  bool fused_quantisation = true;    // operands are quantised inside the kernels before them, or inside the product
+  bool static_scales_apart = false;  // each operand is quantised by a kernel of its own, with a scale that is known
+  bool fused_rope = true;  // rotary embedding and cache update are part of attention, else kernels of their own
   GroupedDecode grouped_decode = GroupedDecode::any;
   operators::CollectiveLibrary library = operators::CollectiveLibrary::custom;
   Dispatch dispatch = Dispatch::automatic;
-  // Kernels of equal work take times that vary from GPU to GPU by this share (standard deviation), and a collective waits
-  // for the slowest. Sinha et al., "Not All GPUs Are Created Equal" (SC 2022), measured 8 % between the GPUs of large
-  // systems; half of it is taken for those of one board.
+  // Kernels of equal work take times that vary from GPU to GPU by this share (standard deviation), and a collective
+  // waits for the slowest. Sinha et al., "Not All GPUs Are Created Equal" (SC 2022), measured 8 % between the GPUs of
+  // large systems; half of it is taken for those of one board.
   double rank_spread = 0.04;
-  double memory_fraction = 0.9;    // of what is free after all else, for the cache; the rest stays free
-  bool fraction_of_total = false;  // the fraction is of the whole memory, and for everything
+  double memory_fraction = 0.9;            // of what is free after all else, for the cache; the rest stays free
+  bool fraction_of_total = false;          // the fraction is of the whole memory, and for everything
   Bytes workspace = Bytes{4'133'000'000};  // CUDA context, graphs, engine (3.5 GiB) and NCCL buffers (0.35 GiB)
-  std::int64_t block_tokens = 64;  // cache pages are whole
+  std::int64_t block_tokens = 64;          // cache pages are whole
 };
 // "trtllm", "vllm", "sglang", and "trtllm-0.5", "trtllm-0.7" for those of 2023 and 2024; invalid_input for any other.
 Result<Engine> engine_of(std::string_view name);

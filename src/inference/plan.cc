@@ -138,7 +138,8 @@ void Plan::add_traffic(const Rows& rows, StepTime& step) const {
   for (const Traffic& traffic : traffic_) {
     const double bytes = rows[traffic.rows] * traffic.bytes_per_row;
     if (bytes <= 0) continue;
-    accumulate(traffic.times, kernels_.pointwise_time(bytes, traffic.kernels), step.pointwise, step.basis_of.pointwise, step.basis);
+    accumulate(traffic.times, kernels_.pointwise_time(bytes, traffic.kernels), step.pointwise, step.basis_of.pointwise,
+               step.basis);
     step.memory_bytes += traffic.times * bytes;
   }
 }
@@ -196,7 +197,8 @@ void Plan::add_prefill_attention(double sequences, double tokens, double past, S
 void Plan::add_index(double queries, double context, double times, StepTime& step) const {
   const double bytes = queries * context * index_size_;
   const KernelTime read = kernels_.pointwise_time(bytes, 2);
-  accumulate(times * index_layers_, {read.seconds, Basis::assumed}, step.attention, step.basis_of.attention, step.basis);
+  accumulate(times * index_layers_, {read.seconds, Basis::assumed}, step.attention, step.basis_of.attention,
+             step.basis);
   step.flops_of[static_cast<std::size_t>(Dtype::fp8)] += times * index_layers_ * 2 * bytes * index_heads_;
   step.memory_bytes += times * index_layers_ * bytes;
 }

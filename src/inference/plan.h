@@ -9,11 +9,11 @@
 // Layers of equal shape are evaluated once and multiplied, so a pass is one sum over a dozen curves.
 //
 // Kernels per layer beside products and attention, each with its launch floor (bf16, decode): two norms (with residual
-// sum) and the activation; rotary embedding, cache update and the reduction of split attention are in the measured times
-// of attention. With fp8 or nvfp4 per-tensor weights two more, which quantise the inputs of the projection and of the
-// second feed-forward product where no norm does it. Collectives wait for the slowest of n ranks, whose kernels take
-// the expected largest of n normal deviates (Blom, 1958) times Engine::rank_spread longer. A mixed pass reads the weights once for both kinds of tokens: that is why riding prefill is cheaper
-// than a pass of its own.
+// sum) and the activation; rotary embedding, cache update and the reduction of split attention are in the measured
+// times of attention. With fp8 or nvfp4 per-tensor weights two more, which quantise the inputs of the projection and of
+// the second feed-forward product where no norm does it. Collectives wait for the slowest of n ranks, whose kernels
+// take the expected largest of n normal deviates (Blom, 1958) times Engine::rank_spread longer. A mixed pass reads the
+// weights once for both kinds of tokens: that is why riding prefill is cheaper than a pass of its own.
 //
 // Sharding. Tensor parallelism t divides heads, feed-forward width and vocabulary; heads of keys and values are
 // replicated where there are fewer than ranks. Attention data parallelism A runs whole attention blocks (and dense and
@@ -25,8 +25,8 @@
 // head of rank + rotary elements, which tensor parallelism cannot divide; prefill expands keys and values instead.
 //
 // Mixture of experts, uniform routing of T tokens to k of E experts: an expert is touched with probability
-// 1 - (1 - k/E)^T. All ranks wait for the busiest, whose load is the mean plus z deviations, z the expected largest of e
-// normal deviates (Blom, 1958).
+// 1 - (1 - k/E)^T. All ranks wait for the busiest, whose load is the mean plus z deviations, z the expected largest of
+// e normal deviates (Blom, 1958).
 //
 // Windowed layers attend the last w tokens, linear layers carry a state of fixed size in 32 bits, and index heads score
 // all cached tokens with 8-bit keys, of which latent attention then reads the best; what these two cost beyond their
@@ -64,7 +64,7 @@ struct Precision {
 struct Parallel {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
-  std::int64_t expert = 1;          // ranks that experts are spread over; the rest of tensor * attention_data splits them
+  std::int64_t expert = 1;  // ranks that experts are spread over; the rest of tensor * attention_data splits them
   std::int64_t attention_data = 1;  // copies of the attention block
   std::int64_t domain = 8;          // GPUs of one scale-up domain; ranks fill it tensor first, then attention, pipeline
 
@@ -84,19 +84,19 @@ struct KernelBasis {
 
 // One pass of the whole pipeline (a token's way through all stages), on one GPU's clock.
 struct StepTime {
-  double seconds = 0;     // sum of the parts below
-  double linear = 0;      // matrix products outside attention
+  double seconds = 0;  // sum of the parts below
+  double linear = 0;   // matrix products outside attention
   double attention = 0;
   double collective = 0;  // all-reduces, dispatch and combine, sends between stages
   double pointwise = 0;
-  double overhead = 0;    // host and gaps
+  double overhead = 0;  // host and gaps
   // Work of one GPU, products and attention. With pipeline stages one GPU does 1 / stages of it in that time for each
   // micro-batch, and there are as many micro-batches as stages: so it is also what one GPU does between two tokens.
   double flops = 0;
   std::array<double, operators::kDtypes> flops_of{};  // by format of the operands
   double memory_bytes = 0;
-  double link_bytes = 0;     // sent, of these
-  double network_bytes = 0;  // those that leave the scale-up domain
+  double link_bytes = 0;          // sent, of these
+  double network_bytes = 0;       // those that leave the scale-up domain
   KernelBasis basis_of;           // by part
   Basis basis = Basis::measured;  // the worst of its kernels
   Bound bound = Bound::memory;    // of the largest part
@@ -134,20 +134,20 @@ class Plan {
   // The time of a pass. Every other time below is made of it.
   StepTime evaluate(const Pass& pass) const;
 
-  // `batch`: sequences of the whole instance (all attention copies and micro-batches together); `context`: cached tokens
-  // of each. The time between two tokens of one sequence.
+  // `batch`: sequences of the whole instance (all attention copies and micro-batches together); `context`: cached
+  // tokens of each. The time between two tokens of one sequence.
   StepTime decode(double batch, double context) const;
   // `steps` decodes one after the other, the first at `context`, each one token further: the sum.
   StepTime decode_run(double batch, double context, double steps) const;
   // `sequences` prompts of `tokens` new tokens each, after `past` cached ones, in one pass (the caller chunks).
   StepTime prefill(double sequences, double tokens, double past) const;
-  // A decode of `batch` at `context` with `tokens` of prefill riding along with each micro-batch, of one prompt that has
-  // `past` cached.
+  // A decode of `batch` at `context` with `tokens` of prefill riding along with each micro-batch, of one prompt that
+  // has `past` cached.
   StepTime mixed(double batch, double context, double tokens, double past) const;
 
   MemoryUse memory(double batch, double context) const;
   double largest_batch(double context) const;  // that fits, whole; 0 where the weights alone do not
-  double cache_tokens(double batch) const;  // of all sequences together, that fit beside a batch's activations
+  double cache_tokens(double batch) const;     // of all sequences together, that fit beside a batch's activations
   // "needs 94.2 GB of 80.0 GB on each GPU: ..."; what takes it, by how much it is too much, and what would fit.
   std::string shortfall_text(const MemoryUse& use, double context) const;
 
@@ -248,15 +248,15 @@ class Plan {
   double index_tokens_ = 0;
   double index_heads_ = 0;
   double index_size_ = 0;
-  double latent_heads_ = 0;   // of one rank
-  double kernel_count_ = 0;   // of a pass, for gaps
+  double latent_heads_ = 0;  // of one rank
+  double kernel_count_ = 0;  // of a pass, for gaps
   double copies_ = 1;
   double stages_ = 1;
   double step_overhead_ = 0;
-  double cache_reads_ = 1;  // of the cache while decoding, in readings from memory
-  double skew_ = 0;  // of the kernels' time: what collectives wait for the slowest rank
-  double cache_per_token_ = 0;   // windowed layers included
-  double window_cache_ = 0;      // of these bytes, what windowed layers take
+  double cache_reads_ = 1;         // of the cache while decoding, in readings from memory
+  double skew_ = 0;                // of the kernels' time: what collectives wait for the slowest rank
+  double cache_per_token_ = 0;     // windowed layers included
+  double window_cache_ = 0;        // of these bytes, what windowed layers take
   double state_per_sequence_ = 0;  // of linear layers
   double weights_ = 0;
   double activation_per_token_ = 0;

@@ -28,8 +28,8 @@ double operand_bytes(Dtype dtype) {
 
 // The mean of the largest of n standard normal deviates: Blom's approximation, Phi^-1((n - 3/8) / (n + 1/4)), with
 // Acklam's central rational form for Phi^-1 replaced by a bisection on erfc, since this runs once per plan.
-// Bytes/s that the second-level cache of an H100 delivers, as microbenchmarks find (5.5 to 5.7 TB/s, chipsandcheese.com,
-// "Nvidia's H100", 2023); taken for all GPUs.
+// Bytes/s that the second-level cache of an H100 delivers, as microbenchmarks find (5.5 to 5.7 TB/s,
+// chipsandcheese.com, "Nvidia's H100", 2023); taken for all GPUs.
 constexpr double kSecondLevelRate = 5.5e12;
 
 double expected_largest_normal(double n) {
@@ -77,8 +77,8 @@ class PlanCompiler {
   }
 
   Status check() const {
-    for (const std::int64_t degree : {parallel_.tensor, parallel_.pipeline, parallel_.expert, parallel_.attention_data,
-                                      parallel_.domain}) {
+    for (const std::int64_t degree :
+         {parallel_.tensor, parallel_.pipeline, parallel_.expert, parallel_.attention_data, parallel_.domain}) {
       if (degree < 1) return refuse("parallel degrees and the domain must be at least 1");
     }
     if (engine_.prefill_budget < 1 || engine_.block_tokens < 1 || engine_.largest_batch < 1) {
@@ -111,8 +111,8 @@ class PlanCompiler {
     }
     PR_TRY(divides(ranks(), parallel_.expert, "ranks of a stage", "expert-parallel ranks"));
     PR_TRY(divides(model_.experts, parallel_.expert, "experts", "expert-parallel ranks"));
-    PR_TRY(divides(model_.expert_feed_forward, ranks() / parallel_.expert, "columns of an expert",
-                   "ranks that share it"));
+    PR_TRY(
+        divides(model_.expert_feed_forward, ranks() / parallel_.expert, "columns of an expert", "ranks that share it"));
     if (model_.shared_experts > 0) {
       PR_TRY(divides(model_.shared_experts * model_.expert_feed_forward, parallel_.tensor,
                      "columns of the shared experts", "tensor ranks"));
@@ -155,7 +155,7 @@ class PlanCompiler {
     plan_.embedding_parameters_ = model_.tied_embeddings ? 0 : model_.vocabulary * model_.hidden;
   }
 
-  // ---- products ------------------------------------------------------------------------------------------------------
+  // ---- products -----------------------------------------------------------------------------------------------------
 
   // Formats that are quantised by kernels of their own carry those inside their curves; the others ride in the norm or
   // activation before, or in the small kernels that add_quantisation() counts.
@@ -194,8 +194,8 @@ class PlanCompiler {
   void add_transfer(Collective kind, const RankSpan& span, double bytes_per_row, double times,
                     Plan::RowKind rows = Plan::kTokens) {
     if (span.ranks <= 1 || times <= 0) return;
-    plan_.transfers_.push_back({kernels_.collective(kind, span, engine_.library), times, bytes_per_row, rows,
-                                span.per_domain < span.ranks});
+    plan_.transfers_.push_back(
+        {kernels_.collective(kind, span, engine_.library), times, bytes_per_row, rows, span.per_domain < span.ranks});
     plan_.kernel_count_ += times;
   }
 
@@ -211,7 +211,7 @@ class PlanCompiler {
     if (counts_quantisation(dtype)) add_traffic(count(width) * (kActivationBytes + bytes_of(dtype)), 1, times);
   }
 
-  // ---- blocks --------------------------------------------------------------------------------------------------------
+  // ---- blocks -------------------------------------------------------------------------------------------------------
 
   void add_attention() {
     add_norm(layers_);
@@ -221,8 +221,7 @@ class PlanCompiler {
       add_grouped_query_attention();
     }
     // The residual sum of a parallel block covers both halves, so one all-reduce does.
-    add_transfer(Collective::all_reduce, span(parallel_.tensor), hidden_bytes(),
-                 model_.parallel_block ? 0 : layers_);
+    add_transfer(Collective::all_reduce, span(parallel_.tensor), hidden_bytes(), model_.parallel_block ? 0 : layers_);
   }
 
   void add_grouped_query_attention() {
@@ -249,8 +248,7 @@ class PlanCompiler {
 
   bool groups_queries() const {
     const bool eight = model_.heads == 8 * model_.kv_heads;
-    return engine_.grouped_decode == GroupedDecode::any ||
-           (engine_.grouped_decode == GroupedDecode::of_eight && eight);
+    return engine_.grouped_decode == GroupedDecode::any || (engine_.grouped_decode == GroupedDecode::of_eight && eight);
   }
 
   // What reading the cache through the second level once for every query head costs, in readings from memory.
@@ -287,12 +285,11 @@ class PlanCompiler {
     // Prefill expands keys and values of all tokens that are attended.
     add_product(heads() * (head_size() + value_size()), rank, precision_.weights, attention_layers_, Plan::kExpanded);
     add_product(model_.hidden, heads() * value_size(), precision_.weights, attention_layers_);
-    plan_.decode_attention_ = kernels_.decode_attention(
-        {heads(), 1, rank + rope, rank, precision_.attention, precision_.kv});
+    plan_.decode_attention_ =
+        kernels_.decode_attention({heads(), 1, rank + rope, rank, precision_.attention, precision_.kv});
     plan_.prefill_attention_ = kernels_.prefill_attention(
         {heads(), heads(), head_size() + rope, value_size(), precision_.attention, precision_.kv});
-    plan_.attention_flops_ =
-        2 * count(full_layers()) * count(model_.heads) * count(head_size() + rope + value_size());
+    plan_.attention_flops_ = 2 * count(full_layers()) * count(model_.heads) * count(head_size() + rope + value_size());
     cache_per_layer_ = count(rank + rope) * bytes_of(precision_.kv);
     add_index();
   }
@@ -384,8 +381,8 @@ class PlanCompiler {
       return;
     }
     const double dispatched = count(model_.hidden) * operand_bytes(precision_.experts);
-    const bool gather = engine_.dispatch == Dispatch::gather ||
-                        (engine_.dispatch == Dispatch::automatic && ranks() <= 8);
+    const bool gather =
+        engine_.dispatch == Dispatch::gather || (engine_.dispatch == Dispatch::automatic && ranks() <= 8);
     if (gather) {
       add_transfer(Collective::all_gather, span(ranks()), dispatched, expert_layers_, Plan::kAllTokens);
       add_transfer(Collective::reduce_scatter, span(ranks()), hidden_bytes(), expert_layers_, Plan::kAllTokens);
@@ -417,7 +414,7 @@ class PlanCompiler {
     plan_.layers_ = attention_layers_ - plan_.window_layers_;
   }
 
-  // ---- memory --------------------------------------------------------------------------------------------------------
+  // ---- memory -------------------------------------------------------------------------------------------------------
 
   // Elements of one layer's attention on one rank. What latent attention projects down is not cut.
   double attention_elements() const {
@@ -443,9 +440,9 @@ class PlanCompiler {
     const double weight = bytes_of(precision_.weights);
     const double norms = 2 * hidden * kActivationBytes;
     const double expert = matrices * hidden * count(model_.expert_feed_forward);
-    const double linear = hidden * (count(2 * model_.linear_key_heads + 3 * model_.linear_value_heads) *
-                                        count(model_.linear_head_size) +
-                                    count(2 * model_.linear_value_heads));
+    const double linear =
+        hidden * (count(2 * model_.linear_key_heads + 3 * model_.linear_value_heads) * count(model_.linear_head_size) +
+                  count(2 * model_.linear_value_heads));
     double bytes = layers_ * norms + attention_layers_ * attention_elements() * weight;
     bytes += linear_layers_ * linear / t * weight;
     bytes += dense_layers_ * matrices * hidden * count(model_.feed_forward) / t * weight;
@@ -460,14 +457,14 @@ class PlanCompiler {
     set_activations();
   }
 
-  // The largest set of tensors alive at once: residual stream and its normed copy, and the input and output of the widest
-  // product pair; and the logits in 32 bits.
+  // The largest set of tensors alive at once: residual stream and its normed copy, and the input and output of the
+  // widest product pair; and the logits in 32 bits.
   void set_activations() {
     const double t = count(parallel_.tensor);
     const double hidden = count(model_.hidden);
     const double matrices = count(model_.feed_forward_matrices);
-    double widest = count(heads() * (head_size() + model_.rope_head_size + value_size()) +
-                          2 * kv_heads() * head_size());
+    double widest =
+        count(heads() * (head_size() + model_.rope_head_size + value_size()) + 2 * kv_heads() * head_size());
     if (has_dense()) widest = std::max(widest, matrices * count(model_.feed_forward) / t);
     if (model_.experts > 0) {
       const double rows = count(model_.experts_per_token) / count(parallel_.expert) * plan_.copies_;

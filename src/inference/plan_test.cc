@@ -36,7 +36,7 @@ double parts(const StepTime& step) {
   return step.linear + step.attention + step.collective + step.pointwise + step.overhead;
 }
 
-// ---- bytes -----------------------------------------------------------------------------------------------------------
+// ---- bytes ----------------------------------------------------------------------------------------------------------
 
 TEST(Plan, CacheOfOneTokenByHand) {
   // 2 * 126 layers * 8 heads * 128 * 1 byte; 2 * 80 * 8 * 128 * 1 or 2.
@@ -54,8 +54,7 @@ TEST(Plan, CacheIsReplicatedBeyondTheHeadsOfKeysAndValues) {
 TEST(Plan, LatentCacheIsNotDivided) {
   // (512 + 64) * 61 layers * 1 byte, on every tensor rank.
   EXPECT_DOUBLE_EQ(plan_of("deepseek-v3", "H200", fp8(), {}).cache_bytes_per_token(), 576 * 61);
-  EXPECT_DOUBLE_EQ(
-      plan_of("deepseek-v3", "H200", fp8(), {.tensor = 8, .expert = 8}).cache_bytes_per_token(), 576 * 61);
+  EXPECT_DOUBLE_EQ(plan_of("deepseek-v3", "H200", fp8(), {.tensor = 8, .expert = 8}).cache_bytes_per_token(), 576 * 61);
 }
 
 TEST(Plan, WeightsAreTheParameters) {
@@ -91,13 +90,13 @@ TEST(Plan, ShardsOfWeightsMakeTheWhole) {
   EXPECT_LT(spread.weight_bytes(), experts + 21e9);
 }
 
-// ---- operations ------------------------------------------------------------------------------------------------------
+// ---- operations -----------------------------------------------------------------------------------------------------
 
 TEST(Plan, OperationsOfAPassByHand) {
   const Plan plan = plan_of("llama-3-70b", "H100", {}, {});
   const StepTime step = plan.prefill(1, 1000, 0);
   const double layers = 2.0 * 1000 * 80 * (8192.0 * 128 * 144 + 3.0 * 8192 * 28672);
-  const double head = 2.0 * 128256 * 8192;  // of the last token alone
+  const double head = 2.0 * 128256 * 8192;                     // of the last token alone
   const double attention = 80 * 2.0 * 1000 * 1000 * 64 * 128;  // causal half of 4 s^2 h d
   EXPECT_NEAR(step.flops, layers + head + attention, 1e-3 * step.flops);
 }
@@ -126,7 +125,7 @@ TEST(Plan, ModelOperations) {
   EXPECT_DOUBLE_EQ(plan.model_flops(1000) - plan.model_flops(0), 4.0 * 32 * 32 * 128 * 1000);
 }
 
-// ---- passes ----------------------------------------------------------------------------------------------------------
+// ---- passes ---------------------------------------------------------------------------------------------------------
 
 RC_GTEST_PROP(PlanProperty, PartsMakeTheWhole, ()) {
   const auto tensor = *rc::gen::element<std::int64_t>(1, 2, 4, 8);
@@ -201,7 +200,8 @@ TEST(Plan, WindowedLayersStopGrowing) {
   const Plan windowed = Plan::compile(model, kernels("H100"), {}, {}, {}).value();
   EXPECT_DOUBLE_EQ(windowed.decode(16, 1024).seconds, windowed.decode(16, 9000).seconds);
   EXPECT_DOUBLE_EQ(windowed.memory(16, 1024).cache, windowed.memory(16, 9000).cache);
-  EXPECT_LT(windowed.prefill(1, 8192, 0).attention, plan_of("llama-3-8b", "H100", {}, {}).prefill(1, 8192, 0).attention);
+  EXPECT_LT(windowed.prefill(1, 8192, 0).attention,
+            plan_of("llama-3-8b", "H100", {}, {}).prefill(1, 8192, 0).attention);
 }
 
 TEST(Plan, RefusesDegreesThatDoNotDivide) {
@@ -222,7 +222,7 @@ TEST(Plan, RefusesFormatsThatTheGpuLacks) {
   EXPECT_NE(plan.error().message.find("A100 has no fp8"), std::string::npos) << plan.error().message;
 }
 
-// ---- memory ----------------------------------------------------------------------------------------------------------
+// ---- memory ---------------------------------------------------------------------------------------------------------
 
 // 70B in FP8 has 68.5 GB in its layers and 4.2 GB in embedding and head: on 80 GB no batch worth the name is left
 // (published: 410 against 2585 tokens/s on an H200 at 1000/1000), and none of 8 x 8192 tokens fits.

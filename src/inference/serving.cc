@@ -32,9 +32,9 @@ void add_passes(PrefillTimes& sum, const StepTime& pass, double passes, double s
   sum.seconds += passes * pass.seconds / stages;
 }
 
-// One prompt (on each copy) that exceeds the budget: whole chunks and the rest. Attention grows with what is cached, but
-// not evenly, so up to eight chunks are taken one by one; beyond, each of eight stands for its share of those after the
-// first.
+// One prompt (on each copy) that exceeds the budget: whole chunks and the rest. Attention grows with what is cached,
+// but not evenly, so up to eight chunks are taken one by one; beyond, each of eight stands for its share of those after
+// the first.
 void add_chunks(PrefillTimes& sum, const Plan& plan, double prompts, double repeats, double input, double budget) {
   constexpr double kNodes = 8;
   const double stages = stages_of(plan);
@@ -53,8 +53,7 @@ void add_chunks(PrefillTimes& sum, const Plan& plan, double prompts, double repe
 // Operations of the model for one request.
 double request_flops(const Plan& plan, const RequestShape& shape) {
   const double generated = shape.output - 1;
-  return shape.input * plan.model_flops(shape.input / 2) +
-         generated * plan.model_flops(shape.input + shape.output / 2);
+  return shape.input * plan.model_flops(shape.input / 2) + generated * plan.model_flops(shape.input + shape.output / 2);
 }
 
 void finish(RequestTimes& result, const Plan& plan, const RequestShape& shape, double requests_per_second) {
@@ -114,14 +113,14 @@ RequestTimes static_batch(const Plan& plan, double batch, const RequestShape& sh
   return result;
 }
 
-// ---- continuous batching ---------------------------------------------------------------------------------------------
+// ---- continuous batching --------------------------------------------------------------------------------------------
 
 namespace {
 
-struct Round {  // between two tokens of a decoding request
-  double seconds = 0;          // mean
-  double first_token = 0;      // from the start of the first pass that carries a prompt until its first token
-  double prefill_passes = 0;   // that carry prompts, in one round
+struct Round {                // between two tokens of a decoding request
+  double seconds = 0;         // mean
+  double first_token = 0;     // from the start of the first pass that carries a prompt until its first token
+  double prefill_passes = 0;  // that carry prompts, in one round
   StepTime decode;
   StepTime prefill;  // what prompts add to a round
 };
@@ -167,8 +166,7 @@ RequestTimes continuous(const Plan& plan, double concurrency, const RequestShape
   const double overhead = to_seconds(plan.engine().request_overhead);
   // What the budget of tokens lets decode: each round takes `decoding` tokens and `decoding / generated` prompts.
   const bool apart = plan.engine().separate_prefill;
-  const double limit =
-      apart ? held : pass_budget(plan) * stages / (1 + shape.input / generated);
+  const double limit = apart ? held : pass_budget(plan) * stages / (1 + shape.input / generated);
   double decoding = std::min(held, limit);
   double ttft = 0;
   Round round;
@@ -199,7 +197,7 @@ RequestTimes continuous(const Plan& plan, double concurrency, const RequestShape
   return result;
 }
 
-// ---- disaggregation --------------------------------------------------------------------------------------------------
+// ---- disaggregation -------------------------------------------------------------------------------------------------
 
 namespace {
 

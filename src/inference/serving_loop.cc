@@ -38,7 +38,9 @@ struct End {  // of a decoding request
 class Loop {
  public:
   Loop(const Plan& plan, const RequestShape& shape, const LoopOptions& options, std::int64_t requests)
-      : plan_(plan), options_(options), stages_(static_cast<double>(plan.parallel().pipeline)),
+      : plan_(plan),
+        options_(options),
+        stages_(static_cast<double>(plan.parallel().pipeline)),
         copies_(static_cast<double>(plan.parallel().attention_data)),
         overhead_(to_seconds(plan.engine().request_overhead)),
         places_(static_cast<double>(plan.engine().largest_batch) * copies_ * stages_),
@@ -104,7 +106,8 @@ class Loop {
     return true;
   }
 
-  // Whoever has arrived when the coming pass was laid out and finds a place and room for the whole request in the cache, in order.
+  // Whoever has arrived when the coming pass was laid out and finds a place and room for the whole request in the
+  // cache, in order.
   void admit() {
     while (!waiting_.empty()) {
       const Request& request = requests_[waiting_.front()];
@@ -248,7 +251,7 @@ class Loop {
   std::deque<std::size_t> waiting_;   // sent; arrivals ascend
   std::deque<std::size_t> entering_;  // admitted, not yet prefilled
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::size_t next_ = 0;   // to be sent
+  std::size_t next_ = 0;  // to be sent
   std::size_t ended_ = 0;
   double now_ = 0;
   double planned_ = 0;  // when the coming pass was laid out

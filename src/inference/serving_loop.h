@@ -8,8 +8,8 @@
 // A pass is laid out while the one before it runs (Engine::passes_ahead), so a request that arrives during a pass also
 // waits for the next one. TensorRT-LLM may hold prompts back for some passes to gather more of them (prompt_wait).
 // Because the first prompts come together, and requests that were prefilled together end together, mean TTFT is far
-// above that of a lone prompt: this is queueing, and it depends on how far lengths differ. Between two events (a request
-// ends, the next one arrives) passes differ only in context and are summed by Plan::decode_run.
+// above that of a lone prompt: this is queueing, and it depends on how far lengths differ. Between two events (a
+// request ends, the next one arrives) passes differ only in context and are summed by Plan::decode_run.
 //
 // With pipeline stages one step of the loop is one round of all micro-batches, over which prompts are spread evenly.
 // Lengths are uniform in [shortest * length, length], of one named random stream per client run. Pure; any thread.
@@ -24,9 +24,9 @@ namespace photonrail::inference {
 
 struct LoopOptions {
   std::int64_t concurrency = 1;
-  std::int64_t requests = 0;  // 0: ten for each client, as the InferenceMAX client does
+  std::int64_t requests = 0;   // 0: ten for each client, as the InferenceMAX client does
   std::int64_t uncounted = 0;  // of these, the first ones
-  double shortest = 1;        // of the longest length; that client: 0.8
+  double shortest = 1;         // of the longest length; that client: 0.8
   std::uint64_t seed = 1;
 };
 

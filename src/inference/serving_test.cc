@@ -1,5 +1,6 @@
-// Serving against what the parts add up to. Theory: the heads of serving.h and serving_loop.h. Little's law ties requests
-// in the system, rate and residence; a closed loop of one client has no queue; more clients give more throughput.
+// Serving against what the parts add up to. Theory: the heads of serving.h and serving_loop.h. Little's law ties
+// requests in the system, rate and residence; a closed loop of one client has no queue; more clients give more
+// throughput.
 #include "inference/serving.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +16,8 @@ namespace {
 Plan plan_of(std::string_view name, std::string_view gpu, const Parallel& parallel, const Engine& engine = {}) {
   static const catalog::Catalog kCatalog = catalog::Catalog::builtin().value();
   const Precision precision{Dtype::fp8, Dtype::fp8, Dtype::fp8, Dtype::bf16, Dtype::bf16};
-  return Plan::compile(kCatalog.model(name).value(),
-                       operators::KernelModel::make(kCatalog.gpu(gpu).value()).value(), precision, parallel, engine)
+  return Plan::compile(kCatalog.model(name).value(), operators::KernelModel::make(kCatalog.gpu(gpu).value()).value(),
+                       precision, parallel, engine)
       .value();
 }
 
@@ -102,7 +103,7 @@ TEST(Continuous, QueuesWhatDoesNotFit) {
   EXPECT_GT(over.ttft, full.latency);
 }
 
-// ---- the loop --------------------------------------------------------------------------------------------------------
+// ---- the loop -------------------------------------------------------------------------------------------------------
 
 TEST(ClosedLoop, OneClientNeverWaits) {
   const Plan plan = plan_of("llama-3-8b", "H100", {}, without_overhead());
@@ -193,7 +194,7 @@ TEST(ClosedLoop, RefusesWhatCannotRun) {
   EXPECT_EQ(closed_loop(plan, {10, 10}, {.requests = 5, .uncounted = 5}).error().code, ErrorCode::invalid_input);
 }
 
-// ---- disaggregation --------------------------------------------------------------------------------------------------
+// ---- disaggregation -------------------------------------------------------------------------------------------------
 
 TEST(Disaggregated, TheSlowerStationLimits) {
   const Plan plan = plan_of("llama-3-70b", "H200", {.tensor = 4});
