@@ -75,6 +75,15 @@ TEST(PhotonicFabric, TheConstantsSpanTheRangeOfSavings) {
   EXPECT_NEAR(ours("T5/own/one_hop/5"), 1 - 35.0 / 305, 1e-12);
 }
 
+// Parametric: some cells of the map give it through one port; the suspected configuration does not.
+TEST(PhotonicFabric, PoolingHasConfigurationsThatGiveTheClaimAndSomeThatDoNot) {
+  EXPECT_LE(error("T6/pooling_gain/network"), 0.05);
+  EXPECT_LE(error("T6/pooling_gain/one_domain"), 0.05);
+  const double share = ours("T6/own/map/through-a-port");
+  EXPECT_GT(share, 0);
+  EXPECT_LT(share, 1);
+}
+
 TEST(PhotonicFabric, PathsAndStreamingAreExact) {
   for (const char* id : {"T7/path/electrical", "T7/path/photonic", "T7/path/saving", "T8/tray/electrical",
                          "T8/tray/photonic", "T8/tray/saving", "T9/port", "T9/as_published"}) {
