@@ -68,10 +68,10 @@ Result<std::vector<sensitivity::Metric>> evaluate_estimate(const std::string& fi
   std::vector<sensitivity::Metric> metrics;
   for (const CaseEstimate& c : e.cases) {
     if (!c.time) continue;
-    metrics.push_back({report::case_id(c.spec.name, c.spec.switching_time) + "/step_time", c.time->seconds, "s"});
+    metrics.push_back({report::case_id(c.spec.name, c.spec.switching_time) + "/iteration_time", c.time->seconds, "s"});
   }
   if (e.calibrated) {
-    metrics.push_back({"calibrated/step_time", e.calibrated->time.seconds, "s"});
+    metrics.push_back({"calibrated/iteration_time", e.calibrated->time.seconds, "s"});
     metrics.push_back({"calibrated/mfu", e.calibrated->mfu, "ratio"});
   }
   metrics.push_back({"memory_per_gpu", e.memory.total(), "B"});

@@ -66,10 +66,10 @@ void add_metrics(report::Report& report, const std::vector<std::string>& assumpt
                        const char* source) {
     report.metrics.push_back({id, label, unit, formula, rule, assumptions, source});
   };
-  add("step_time", "step time", "s", "", "longest chain of dependent work", kStep);
+  add("iteration_time", "step time", "s", "", "longest chain of dependent work", kStep);
   for (const Part& p : kParts) add(p.id, p.label, "s", "", p.rule, kStep);
-  add("throughput", "tokens per second", "tokens/s", "tokens / step_time", "of all GPUs", "");
-  add("mfu", "model operations over peak", "ratio", "model_flops / step_time / peak",
+  add("throughput", "tokens per second", "tokens/s", "tokens / iteration_time", "of all GPUs", "");
+  add("mfu", "model operations over peak", "ratio", "model_flops / iteration_time / peak",
       "6 per weight and token, and causal attention", "");
   for (const MemoryPart& p : kMemoryParts) add(p.id, p.label, "B", "", "of the GPU that holds most", kMemory);
   add("memory", "memory of one GPU", "B",
@@ -82,7 +82,7 @@ void add_case(report::Report& report, report::Case c, const StepTime* time, cons
   Digest digest;
   digest.add(c.id);
   if (time != nullptr) {
-    set("step_time", time->seconds);
+    set("iteration_time", time->seconds);
     digest.add(fmt::format("{:.12g}", time->seconds));
     for (const Part& p : kParts) set(p.id, time->*p.field);
   }
@@ -106,7 +106,7 @@ report::Table time_table(const report::Report& report) {
       table.notes.push_back(fmt::format("{}: {}", c.id, c.refusal));
       continue;
     }
-    table.rows.push_back({c.id, cell(report, c, "step_time", "s"), cell(report, c, "compute", "s"),
+    table.rows.push_back({c.id, cell(report, c, "iteration_time", "s"), cell(report, c, "compute", "s"),
                           cell(report, c, "tensor", "s"), cell(report, c, "bubble", "s"), cell(report, c, "reduce", "s"),
                           cell(report, c, "optimizer", "s"), cell(report, c, "update", "s"),
                           cell(report, c, "mfu", "ratio")});
