@@ -57,22 +57,25 @@ pool::Reads reads_of(const inference::MemoryChoice& memory) {
   reads.name = "memory of the model";
   reads.rate = memory.rate;
   if (!memory.rate) reads.from = pool::Origin::own_memory;
+  if (memory.rate) reads.hit_rate = memory.hit_rate;
   return reads;
 }
 
 Result<Answer> inference_answer(const CheckOptions& options, const catalog::Catalog& catalog) {
   PR_ASSIGN(const auto doc, inference::load_inference(options.source.file, options.source.sets));
-  PR_ASSIGN(pool::PoolDocument pool, pool::load_pool(options.pool));
-  const inference::InferenceScenario& s = doc.value;
-  PR_ASSIGN(const inference::Deployment setup, inference::resolve(s, catalog));
+  PR_ASSIGN(const inference::Deployment setup, inference::resolve(doc.value, catalog));
+  const inference::InferenceScenario& s = setup.scenario;  // a pool's rate filled in
+  const std::string declared = options.pool.empty() ? s.memory.pool : options.pool;
+  PR_ASSIGN(pool::PoolDocument pool, pool::load_pool(declared));
   pool.value.name = s.name;
   pool.value.as_published = s.memory.as_published;
   pool.value.system.accelerator.gpu = s.gpu.catalog;
-  pool.value.system.accelerator.count = inference::parallel_of(s.parallel, setup.domain).gpus();
+  pool.value.system.accelerator.count =
+      s.memory.sharers.value_or(inference::parallel_of(s.parallel, setup.domain).gpus());
   pool.value.reads = {reads_of(s.memory)};
   PR_ASSIGN(Answer out, pool_answer(pool, catalog));
   out.report.header.emplace_back("pool declared by",
-                                 options.pool.empty() ? "nothing: that of the photonic fabric paper" : options.pool);
+                                 declared.empty() ? "nothing: that of the photonic fabric paper" : declared);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/scenario_input.h"
 #include "energy/scenario.h"
 #include "inference/scenario.h"
+#include "pool/scenario.h"
 
 namespace photonrail::cli {
 namespace {
@@ -29,7 +30,8 @@ InputFile described(const char* command, const char* title) {
 std::vector<InputFile> input_files() {
   return {{"simulate", model::scenario_schema, model::scenario_reference_markdown},
           described<inference::InferenceScenario>("infer", "Inference scenarios"),
-          described<energy::EnergyScenario>("energy", "Energy scenarios")};
+          described<energy::EnergyScenario>("energy", "Energy scenarios"),
+          described<pool::PoolScenario>("check", "Photonic pools")};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units_text.h"
+#include "inference/pooled_memory.h"
 
 namespace photonrail::inference {
 namespace {
@@ -52,6 +53,20 @@ void check_parallel(InferenceDocument& doc, const ParallelChoice& p, const std::
       "experts are spread over the ranks of one pipeline stage");
 }
 
+void check_memory_choice(InferenceDocument& doc) {
+  const MemoryChoice& m = doc.value.memory;
+  if (!m.pool.empty() && m.rate) {
+    doc.diagnostics.error(doc.span("memory.rate"), "memory.rate and memory.pool both give the rate",
+                          "leave one of them out");
+  }
+  if (!m.pool.empty()) return;
+  for (const char* key : {"memory.sharers", "memory.hit_rate"}) {
+    if (!doc.given(key)) continue;
+    doc.diagnostics.error(doc.span(key), fmt::format("{} has no meaning without memory.pool", key),
+                          "name the file that declares the pool");
+  }
+}
+
 void check_inference(InferenceDocument& doc) {
   const InferenceScenario& s = doc.value;
   if (s.serving.mode == Mode::static_batch) {
@@ -65,6 +80,7 @@ void check_inference(InferenceDocument& doc) {
   }
   check_parallel(doc, s.parallel, "parallel");
   check_parallel(doc, s.prefill, "prefill");
+  check_memory_choice(doc);
   if (s.memory.as_published && !s.memory.rate && !s.memory.capacity) {
     doc.diagnostics.error(doc.span("memory.as_published"),
                           "memory.as_published = true, but no figure of [memory] is given",
@@ -123,7 +139,9 @@ std::vector<std::string> use_memory(const MemoryChoice& memory, catalog::Gpu& gp
 }  // namespace
 
 Result<InferenceDocument> load_inference(const std::string& file, std::span<const std::string> sets) {
-  return config::load_document<InferenceScenario>(file, sets, {}, check_inference);
+  PR_ASSIGN(InferenceDocument doc, config::load_document<InferenceScenario>(file, sets, {}, check_inference));
+  doc.value.memory.pool = pool_path(doc);
+  return doc;
 }
 
 Result<InferenceDocument> parse_inference(std::string_view text, std::string_view name,
@@ -144,9 +162,10 @@ Parallel parallel_of(const ParallelChoice& choice, std::int64_t domain) {
 Result<Deployment> resolve(const InferenceScenario& scenario, const catalog::Catalog& catalog) {
   PR_ASSIGN(const catalog::Model model, catalog.model(scenario.model.catalog));
   PR_ASSIGN(catalog::Gpu gpu, catalog.gpu(scenario.gpu.catalog));
-  std::vector<std::string> overrides = use_memory(scenario.memory, gpu);
+  PR_ASSIGN(const MemoryChoice memory, pooled_memory(scenario, catalog));
+  std::vector<std::string> overrides = use_memory(memory, gpu);
   PR_ASSIGN(operators::KernelModel kernels, operators::KernelModel::make(gpu));
-  if (scenario.memory.rate) kernels = kernels.with_memory_rate(*scenario.memory.rate);
+  if (memory.rate) kernels = kernels.with_memory_rate(*memory.rate);
   PR_ASSIGN(const Engine engine, engine_with(scenario.engine));
   if (!scenario.gpu.domain && !gpu.domain.known()) {
     return fail(
@@ -168,6 +187,7 @@ Result<Deployment> resolve(const InferenceScenario& scenario, const catalog::Cat
       .node = energy::node_of(gpu, {}),
       .transfer_rate = 0,
       .overrides = std::move(overrides)};
+  setup.scenario.memory = memory;
   if (auto power = energy::power_of(gpu)) setup.power = *power;
   const auto& rate = scenario.disaggregated.transfer_rate;
   setup.transfer_rate = rate ? bytes_per_second(*rate) : setup.kernels.rates().network;

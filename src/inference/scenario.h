@@ -41,13 +41,16 @@ struct GpuChoice {
   std::optional<std::int64_t> domain;  // absent: the catalog's
 };
 
-// [memory]: another memory than the GPU's own, such as a photonic pool. What rate a pool gives to how many sharers is the
-// business of `photonrail check`; here the rate is taken as it is given, and printed with every result.
+// [memory]: another memory than the GPU's own: the rate that a photonic pool gives (pooled_memory.h), or a stated one,
+// which is taken as it is given and printed with every result.
 struct MemoryChoice {
-  std::optional<Rate> rate;       // of one GPU
-  std::optional<Bytes> capacity;  // of one GPU
-  std::string source;             // why that rate
-  bool as_published = false;      // a published figure that may break a limit of its own system
+  std::optional<Rate> rate;             // of one GPU
+  std::optional<Bytes> capacity;        // of one GPU
+  std::string source;                   // why that rate
+  bool as_published = false;            // a published figure that may break a limit of its own system
+  std::string pool;                     // file of `photonrail check` that declares a pool; "": none
+  std::optional<std::int64_t> sharers;  // accelerators that read at once; absent: the GPUs of the instance
+  std::optional<double> hit_rate;       // absent: 1
 };
 
 // [parallel], and [prefill] for the prefill workers of disaggregated serving

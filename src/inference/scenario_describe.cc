@@ -76,6 +76,18 @@ void describe(Fields& f, MemoryChoice& m) {
   f("source", m.source, {.doc = "Where the two figures come from; printed with the result."});
   f("as_published", m.as_published,
     {.doc = "The figures are published ones that may break a limit of their own system; printed with the result."});
+  f("pool", m.pool,
+    {.doc = "File that declares a photonic pool (`photonrail check`), relative to this one; gives rate and capacity."});
+  f("sharers", m.sharers,
+    {.doc = "Accelerators that read from the pool at once.",
+     .min = 1,
+     .max = 4096,
+     .absent = "the GPUs of the instance"});
+  f("hit_rate", m.hit_rate,
+    {.doc = "Share of the bytes found in the pool's HBM tier, the rest comes from DDR.",
+     .min = 0,
+     .max = 1,
+     .absent = "1, or 0 where the pool has no HBM"});
 }
 
 void describe(Fields& f, ParallelChoice& p) {

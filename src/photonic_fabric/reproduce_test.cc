@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "photonic_fabric/as_published.h"
@@ -19,13 +20,16 @@ const catalog::Catalog& parts() {
   return all;
 }
 
-const Rows& rows() {
-  static const Rows all = reproduce_photonic_fabric(parts(), {}).value();
-  return all;
+// Of one claim, "T5"; each is made once.
+const Rows& rows(const std::string& claim) {
+  static std::map<std::string, Rows> made;
+  const auto found = made.find(claim);
+  if (found != made.end()) return found->second;
+  return made.emplace(claim, reproduce_photonic_fabric(parts(), {"", {claim + "/"}}).value()).first->second;
 }
 
 double ours(const std::string& id) {
-  for (const model::ReproduceRow& row : rows()) {
+  for (const model::ReproduceRow& row : rows(id.substr(0, 2))) {
     if (row.id == id) return row.ours.value();
   }
   ADD_FAILURE() << "no row " << id;
@@ -33,7 +37,7 @@ double ours(const std::string& id) {
 }
 
 double error(const std::string& id) {
-  for (const model::ReproduceRow& row : rows()) {
+  for (const model::ReproduceRow& row : rows(id.substr(0, 2))) {
     if (row.id == id && row.relative_error) return std::fabs(*row.relative_error);
   }
   ADD_FAILURE() << "no error of " << id;
@@ -42,7 +46,8 @@ double error(const std::string& id) {
 
 TEST(PhotonicFabric, EveryIdIsUniqueAndNothingIsRefused) {
   std::set<std::string> ids;
-  for (const model::ReproduceRow& row : rows()) {
+  const Rows all = reproduce_photonic_fabric(parts(), {}).value();
+  for (const model::ReproduceRow& row : all) {
     EXPECT_TRUE(ids.insert(row.id).second) << row.id;
     EXPECT_FALSE(row.refused) << row.id << ": " << row.refused->message;
     EXPECT_TRUE(row.id[0] == 'T' && row.id[1] >= '2' && row.id[1] <= '9') << row.id;

@@ -116,6 +116,10 @@ TEST(CheckPool, RefusesWhatDoesNotFitTogether) {
   EXPECT_NE(refusal("[[reads]]\nname = 'a'\nreaders = 2\n").find("accelerator.count is 1"), std::string::npos);
   EXPECT_NE(refusal("[[reads]]\nname = 'a'\n[[reads]]\nname = 'a'\n").find("two reads"), std::string::npos);
   EXPECT_NE(refusal("[module]\nport_rate = 7.2\n").find("unit"), std::string::npos);
+  EXPECT_NE(refusal("[appliance]\nmodules = 256\n[tier]\nappliances = 256\nuplinks = 1\n").find("modules in all"),
+            std::string::npos);
+  EXPECT_NE(refusal("[module]\nport_rate = '1000 TB/s'\n").find("at most"), std::string::npos);
+  EXPECT_NE(refusal("[module]\nports = 64\nport_rate = '100 TB/s'\n").find("check the units"), std::string::npos);
   EXPECT_NE(refusal("[modul]\n").find("did you mean"), std::string::npos);
   EXPECT_NE(refusal("[module]\nhbm_stacks = 0\n[[reads]]\nname = 'a'\nhit_rate = 0.5\n").find("no HBM tier"),
             std::string::npos);

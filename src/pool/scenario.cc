@@ -7,7 +7,8 @@
 namespace photonrail::pool {
 namespace {
 
-constexpr double kRateMax = 1e16;
+constexpr double kRateMax = 1e15;
+constexpr double kDemandMax = 1e18;  // b/s, of all reads together
 
 void check_reads(PoolDocument& doc, std::size_t index) {
   const Reads& reads = doc.value.reads[index];
@@ -42,6 +43,7 @@ void check_scenario(PoolDocument& doc) {
     return;
   }
   std::vector<std::string> names;
+  double demand = 0;
   for (std::size_t i = 0; i < doc.value.reads.size(); ++i) {
     const std::string& name = doc.value.reads[i].name;
     if (std::find(names.begin(), names.end(), name) != names.end()) {
@@ -49,7 +51,13 @@ void check_scenario(PoolDocument& doc) {
                             fmt::format("two reads are called \"{}\"", name), "results are told apart by name");
     }
     names.push_back(name);
+    const Reads& reads = doc.value.reads[i];
+    const std::int64_t readers = reads.readers > 0 ? reads.readers : doc.value.system.accelerator.count;
+    if (reads.rate) demand += static_cast<double>(reads.rate->bits_per_second) * static_cast<double>(readers);
     check_reads(doc, i);
+  }
+  if (demand > kDemandMax) {
+    doc.diagnostics.error(doc.span("reads"), "all reads together are above 1000 Pb/s", "check the units of rate");
   }
 }
 
@@ -88,6 +96,7 @@ void describe(config::Fields& fields, Reads& r) {
           .absent = "the part of all reads of the pool that the HBM tiers can hold"});
   fields("size", r.size,
          {.doc = "Bytes of it: stored once, read once in a pass by each reader.",
+          .max = 1e17,
           .above = 0,
           .absent = "unknown: no capacity is checked, no time of a pass is given"});
 }

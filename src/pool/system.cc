@@ -8,8 +8,12 @@ namespace photonrail::pool {
 namespace {
 
 // Guards against slips of the keyboard, far above what anybody announces.
-constexpr double kRateMax = 1e16;
+constexpr double kRateMax = 1e15;  // b/s
+constexpr double kSizeMax = 1e15;  // B
 constexpr double kCountMax = 4096;
+constexpr double kLatencyMax = 1;  // s
+constexpr std::int64_t kModulesMax = 1024;
+constexpr double kTotalRateMax = 1e17;  // b/s of all links of a kind; sums stay far inside 64 bits
 
 }  // namespace
 
@@ -26,10 +30,10 @@ void describe(config::Fields& fields, Module& m) {
   fields("switch_shared", m.switch_shared,
          {.doc = "One switch_rate for both sides together, as a stricter reading of the paper."});
   fields("hbm_stacks", m.hbm_stacks, {.doc = "HBM3E stacks (paper 3: 2).", .min = 0, .max = 64});
-  fields("hbm_stack", m.hbm_stack, {.doc = "Size of a stack (assumed: 36 GB).", .above = 0});
+  fields("hbm_stack", m.hbm_stack, {.doc = "Size of a stack (assumed: 36 GB).", .max = kSizeMax, .above = 0});
   fields("hbm_stack_rate", m.hbm_stack_rate,
          {.doc = "Rate of a stack (assumed: 1.2 TB/s, 1024 pins at 9.4 Gb/s).", .max = kRateMax, .above = 0});
-  fields("ddr", m.ddr, {.doc = "DDR5 of a module (32 TB over 16 modules: 2 TB)."});
+  fields("ddr", m.ddr, {.doc = "DDR5 of a module (32 TB over 16 modules: 2 TB).", .max = kSizeMax});
   fields("ddr_channels", m.ddr_channels, {.doc = "DDR5 channels (assumed: 8).", .min = 0, .max = 256});
   fields("ddr_channel_rate", m.ddr_channel_rate,
          {.doc = "Rate of a channel (assumed: DDR5-6400, 51.2 GB/s).", .max = kRateMax, .above = 0});
@@ -56,18 +60,33 @@ void describe(config::Fields& fields, Accelerator& a) {
   fields("ports", a.ports, {.doc = "Ports of the pool that one accelerator enters at.", .min = 1, .max = 64});
   fields("outstanding", a.outstanding,
          {.doc = "Bytes that one accelerator keeps in flight.",
+          .max = kSizeMax,
           .above = 0,
           .absent = "what keeps its own memory busy: memory rate x local_latency"});
   fields("local_latency", a.local_latency,
-         {.doc = "Load latency of its own memory (600 ns, from memory of microbenchmarks, unchecked).", .above = 0});
+         {.doc = "Load latency of its own memory (600 ns, from memory of microbenchmarks, unchecked).",
+          .max = kLatencyMax,
+          .above = 0});
   fields("fabric_latency", a.fabric_latency,
-         {.doc = "Added by the way through one appliance (below 200 ns, vendor claim, Hot Chips 2025)."});
-  fields("ddr_latency", a.ddr_latency, {.doc = "Added by a miss of the HBM tier (assumed: 100 ns)."});
+         {.doc = "Added by the way through one appliance (below 200 ns, vendor claim, Hot Chips 2025).",
+          .max = kLatencyMax});
+  fields("ddr_latency", a.ddr_latency,
+         {.doc = "Added by a miss of the HBM tier (assumed: 100 ns).", .max = kLatencyMax});
 }
 
 std::optional<Fault> fault_of(const System& s) {
   if (s.module.hbm_stacks == 0 && s.module.ddr_channels == 0) {
     return Fault{"module.hbm_stacks", "a module without any memory serves nothing", "give hbm_stacks or ddr_channels"};
+  }
+  if (s.modules() > kModulesMax) {
+    return Fault{"tier.appliances", fmt::format("{} modules in all, the limit is {}", s.modules(), kModulesMax),
+                 "fewer appliances or fewer modules in each"};
+  }
+  const double ports = static_cast<double>(s.module.port_rate.bits_per_second) * static_cast<double>(s.radix());
+  const double spines = static_cast<double>(s.tier.appliances * s.tier.uplinks) / static_cast<double>(s.radix()) + 1;
+  const double inside = s.appliance.all_to_all ? static_cast<double>(s.appliance.all_to_all->bits_per_second) : ports;
+  if (ports > kTotalRateMax || inside * spines > kTotalRateMax) {
+    return Fault{"module.port_rate", "the ports of the pool have more than 100 Pb/s together", "check the units"};
   }
   if (s.tier.uplinks >= s.radix()) {
     return Fault{"tier.uplinks",

@@ -59,6 +59,18 @@ accepted check "$root/examples/infer-405b-h100x8.toml" --set 'memory.rate=0.9 TB
 accepted check "$root/examples/infer-405b-h100x8.toml" --set 'memory.rate=26.8 TB/s' --set memory.as_published=true
 holds "$work/out" 'OVERRIDE as_published'
 
+# A scenario that takes its memory from a declared pool: the rate is the pool's, in infer and in check.
+pooled=$root/examples/infer-405b-pool.toml
+accepted infer "$pooled"
+holds "$work/out" '900.0 GB/s' '4 readers at once' 'limited by optical port (7.2 Tb/s)' '8 TB in place of 80 GB'
+accepted infer "$pooled" --set memory.sharers=16 --set memory.hit_rate=0
+holds "$work/out" '409.6 GB/s' 'DDR tier of a module'
+accepted check "$pooled"
+refused 3 'memory.rate and memory.pool' -- infer "$pooled" --set 'memory.rate=1 TB/s'
+refused 3 'without memory.pool' -- infer "$root/examples/infer-405b-h100x8.toml" --set memory.sharers=4
+refused 4 'room for 1 to 16' -- infer "$pooled" --set memory.sharers=17
+refused 5 'nowhere.toml' -- infer "$pooled" --set memory.pool=nowhere.toml
+
 # Refused with place and hint.
 printf '[module]\nprots = 2\n' >"$work/pool.toml"
 refused 3 'pool.toml:2:1' 'did you mean "ports"' -- check "$work/pool.toml"
