@@ -95,7 +95,8 @@ class ConsistentRows {
   }
 
   void add_baseline(const Side& baseline) {
-    const std::string name = fmt::format("{}; the paper's baseline, batch {:g}", baseline_text(), at_.batch);
+    const std::string name = fmt::format("{}; the paper's baseline, batch {:g} (basis {})", baseline_text(), at_.batch,
+                                         operators::name_of(baseline.times.basis));
     add(claim_.throughput_id, "calibrated/mfu/baseline", name, "MFU", "ratio", baseline.times.mfu);
     add(claim_.latency_id, "calibrated/decode/baseline", name, "decode step", "s", baseline.decode(at_, at_.batch));
     const auto use = baseline.plan.memory(at_.batch, at_.input + at_.output);
@@ -108,9 +109,9 @@ class ConsistentRows {
     PR_ASSIGN(const Side chip, side_of(scenario, at_, catalog_));
     PR_ASSIGN(const Outcome chip_rate, best(scenario, 1, Objective::throughput_per_gpu, catalog_));
     PR_ASSIGN(const Outcome chip_step, best(scenario, 1, Objective::tpot, catalog_));
-    const std::string name =
-        fmt::format("{} FP8, one chip at {} ({}), calibrated kernels; {:g} tokens in, {:g} out", claim_.model,
-                    pool::byte_rate_text(rung.rate), rung.what, at_.input, at_.output);
+    const std::string name = fmt::format(
+        "{} FP8, one chip at {} ({}), calibrated kernels (basis {}); {:g} tokens in, {:g} out", claim_.model,
+        pool::byte_rate_text(rung.rate), rung.what, operators::name_of(chip.times.basis), at_.input, at_.output);
     const std::string id = fmt::format("gain/{}/", rung.id);
     add(claim_.throughput_id, id + "throughput_paper_baseline", name,
         fmt::format("tokens/s per chip over the paper's baseline, both batch {:g}", at_.batch), "times",

@@ -114,6 +114,7 @@ void add_range(const Claim& claim, const Search& found, Rows& rows) {
   };
   add("least", found.least);
   add("most", found.most);
+  if (claim.boxes > 1) return;  // the published pair is that of one box
   rows.push_back(
       own_row(id + "/own/configurations", name,
               fmt::format("of {} combinations, those whose utilisations are within a tenth of both published",

@@ -146,6 +146,7 @@ TEST(PhotonicFabric, OnlySelectsAndRefusesNothing) {
   const Rows some = reproduce_photonic_fabric(parts(), {"", {"T7/path"}}).value();
   EXPECT_EQ(some.size(), 3U);
   for (const model::ReproduceRow& row : some) { EXPECT_TRUE(row.id.starts_with("T7/path")); }
+  EXPECT_EQ(reproduce_photonic_fabric(parts(), {"", {"break_even/bandwidth"}}).value().size(), 2U);  // T3 and T4
   EXPECT_FALSE(reproduce_photonic_fabric(parts(), {"", {"T1"}}));
 }
 

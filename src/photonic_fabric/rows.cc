@@ -44,9 +44,10 @@ double rounded(double value, int decimals) {
   return std::round(value * scale) / scale;
 }
 
-bool wanted(const std::vector<std::string>& only, std::string_view id) {
+bool wanted(const std::vector<std::string>& only, std::string_view claim) {
   return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& text) {
-           return id.find(text) != id.npos || text.starts_with(id);
+           const bool names_a_claim = text.size() > 1 && text[0] == 'T' && text[1] >= '2' && text[1] <= '9';
+           return !names_a_claim || text.starts_with(claim);
          });
 }
 

@@ -28,7 +28,8 @@ model::ReproduceRow refused_row(std::string id, std::string case_name, std::stri
 
 double rounded(double value, int decimals);
 
-bool wanted(const std::vector<std::string>& only, std::string_view id);  // whether a row with that beginning may be
+// Whether rows of a claim ("T2") may be wanted: a text that names no claim may be in the id of any row.
+bool wanted(const std::vector<std::string>& only, std::string_view claim);
 
 Rows energy_rows();                                                                                  // T5, T7, T8
 Rows training_energy_rows(const catalog::Catalog& catalog);                                          // beside T5
