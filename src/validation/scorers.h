@@ -25,6 +25,11 @@ Result<std::vector<Point>> score_korthikanti_memory(const Csv& table, const Scor
 Result<std::vector<Point>> score_narayanan(const Csv& table, const Scoring& scoring);           // training_megatron_rows.cc
 Result<std::vector<Point>> score_mlperf_training(const Csv& table, const Scoring& scoring);     // training_nvidia_rows.cc
 Result<std::vector<Point>> score_megatron_bridge(const Csv& table, const Scoring& scoring);     // training_nvidia_rows.cc
+Result<std::vector<Point>> score_mosaic(const Csv& table, const Scoring& scoring);              // training_fsdp_rows.cc
+
+// Recommendation.                                                                              dlrm_rows.cc
+Result<std::vector<Point>> score_dlrm_training(const Csv& table, const Scoring& scoring);   // MLPerf training
+Result<std::vector<Point>> score_dlrm_inference(const Csv& table, const Scoring& scoring);  // MLPerf inference
 
 // Power at the plug.                                                                           energy_rows.cc
 Result<std::vector<Point>> score_training_power(const Csv& table, const Scoring& scoring);   // MLPerf training
