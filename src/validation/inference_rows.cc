@@ -37,10 +37,10 @@ void fill(Point& point, Result<double> ours) {
 
 std::string text_of(const InferenceSetup& s) {
   const inference::Parallel& p = s.parallel;
-  return fmt::format("{} {}/{}/kv {} on {} x {} (tp {}, pp {}, ep {}, attention dp {}), {}{}", s.model.name,
+  return fmt::format("{} {}/{}/kv {} on {} x {} (tp {}, pp {}, ep {}, attention dp {}), {}, passes of {} tokens{}", s.model.name,
                      name_of(s.precision.weights), name_of(s.precision.experts), name_of(s.precision.kv), p.gpus(),
                      s.gpu.name, p.tensor, p.pipeline, p.expert, p.attention_data, s.engine.name,
-                     s.engine.prompt_wait > 0 ? " with prompts held back" : "");
+                     s.engine.prefill_budget, s.engine.prompt_wait > 0 ? " with prompts held back" : "");
 }
 
 }  // namespace photonrail::validation

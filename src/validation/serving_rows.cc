@@ -119,14 +119,19 @@ Client client_of(const Csv& table, std::size_t row) {
   return own ? Client{1, true} : Client{0.8, false};
 }
 
-// InferenceX runs TensorRT-LLM with Llama 70B on B200 at 1024 in, 1024 out and fewer than 8 GPUs with
-// batch_wait_timeout_iters 20 and batch_wait_max_tokens_ratio 0.9 (benchmarks/70b_fp8_b200_trt_slurm.sh): prompts wait
-// for up to 20 passes. The same script gives passes 16,384 tokens; the gate keeps to the default of the engine.
-void apply_recipe(const Csv& table, std::size_t row, const Client& client, InferenceSetup& setup) {
-  const bool recipe = !client.warmed_up && setup.engine.name == "trtllm" && setup.gpu.name == "B200" &&
-                      setup.model.name == "llama-3.1-70b" && table.text(row, "isl") == "1024" &&
-                      table.text(row, "osl") == "1024" && setup.parallel.tensor < 8;
-  if (!recipe) return;
+// What the published scripts set beside the engine's defaults, for TensorRT-LLM.
+//   InferenceX, Llama 70B on B200 (benchmarks/70b_fp8_b200_trt_slurm.sh): passes of 16,384 tokens; at 1024 in, 1024 out and
+//   fewer than 8 GPUs batch_wait_timeout_iters 20 and batch_wait_max_tokens_ratio 0.9: prompts wait for up to 20 passes.
+//   AIConfigurator (its generator of deployments): passes of the largest batch, one prompt and 1,500 tokens.
+void apply_recipe(const Load& load, const Client& client, InferenceSetup& setup) {
+  if (setup.engine.name != "trtllm" || load.split) return;
+  if (client.warmed_up) {
+    setup.engine.prefill_budget = static_cast<std::int64_t>(load.concurrency + load.input) + 1500;
+    return;
+  }
+  if (setup.gpu.name != "B200" || setup.model.name != "llama-3.1-70b") return;
+  setup.engine.prefill_budget = 16'384;
+  if (load.input > 1024 || load.output > 1024 || setup.parallel.tensor >= 8) return;
   setup.engine.prompt_wait = 20;
   setup.engine.prompt_wait_fill = 0.9;
 }
@@ -183,7 +188,7 @@ Result<std::vector<Point>> score_serving(const Csv& table, const Scoring& scorin
       points.push_back(std::move(tpot));
       continue;
     }
-    apply_recipe(table, row, client, *setup);
+    if (load) apply_recipe(*load, client, *setup);
     ttft.gpu = tpot.gpu = setup->gpu.name;
     ttft.regime = tpot.regime = regime_of(table, row, *setup);
     ttft.row.case_name = tpot.row.case_name =

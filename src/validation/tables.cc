@@ -36,7 +36,7 @@ std::span<const Gate> gates() {
   static constexpr Gate kGates[] = {
       {"tpot-dense", "TPOT of dense models, aggregated serving, cache fits, precision given, H100/H200/B200/GB200", 0.075},
       {"static-throughput", "output tokens/s of static batches of dense models that fit, H100/H200", 0.08},
-      {"ttft-unqueued", "TTFT at batch 1, or concurrency x input within the prefill budget of 8,192 tokens; dense models", 0.12},
+      {"ttft-unqueued", "TTFT at batch 1, or concurrency x input within the tokens of one pass (in the row's case); dense", 0.12},
       {"vtrain-multi-node", "vTrain multi-node iterations, A100", 0.08},
       {"korthikanti-time", "Korthikanti iterations, A100", 0.04},
       {"mlperf-steps", "MLPerf GPT-3 and Llama-3.1-405B steps with TP, PP and micro-batch given, one row per run", 0.10},

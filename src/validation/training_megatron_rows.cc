@@ -107,8 +107,8 @@ Result<analytic::MemoryUse> paper_memory(const Csv& table, std::size_t row) {
 }  // namespace
 
 Result<std::vector<Point>> score_vtrain(const Csv& table, const Scoring& scoring) {
-  PR_TRY(table.require({"set", "gpus", "global_batch", "micro_batch", "hidden", "heads", "layers", "seq_len", "tp", "dp",
-                        "pp", "iteration_time_ms"}));
+  PR_TRY(table.require({"set", "gpus", "global_batch", "micro_batch", "hidden", "heads", "layers", "seq_len", "tp",
+                        "dp", "pp", "iteration_time_ms"}));
   EvaluatorShelf shelf(scoring);
   std::vector<Point> points;
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -181,8 +181,8 @@ Result<std::vector<Point>> score_korthikanti_memory(const Csv& table, const Scor
       point.gpu = "A100";
       point.regime = "training memory";
       point.gate = "memory-closed-form";
-      PR_ASSIGN(point.row.published, table.number(row, activations ? "activations_GiB_per_gpu"
-                                                                   : "params_and_optimizer_GiB_per_gpu"));
+      PR_ASSIGN(point.row.published,
+                table.number(row, activations ? "activations_GiB_per_gpu" : "params_and_optimizer_GiB_per_gpu"));
       if (use) {
         fill(point, activations ? use->activations / kGiB : (use->weights + use->gradients + use->optimizer) / kGiB);
       } else {
@@ -195,8 +195,8 @@ Result<std::vector<Point>> score_korthikanti_memory(const Csv& table, const Scor
 }
 
 Result<std::vector<Point>> score_narayanan(const Csv& table, const Scoring& scoring) {
-  PR_TRY(table.require(
-      {"params_billion", "heads", "hidden", "layers", "tp", "pp", "gpus", "global_batch", "achieved_tflops_per_gpu_with_recompute"}));
+  PR_TRY(table.require({"params_billion", "heads", "hidden", "layers", "tp", "pp", "gpus", "global_batch",
+                        "achieved_tflops_per_gpu_with_recompute"}));
   EvaluatorShelf shelf(scoring);
   std::vector<Point> points;
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -216,7 +216,8 @@ Result<std::vector<Point>> score_narayanan(const Csv& table, const Scoring& scor
     PR_ASSIGN(run.config.global_batch, whole(table, row, "global_batch"));
     PR_ASSIGN(run.config.tensor, whole(table, row, "tp"));
     PR_ASSIGN(run.config.pipeline, whole(table, row, "pp"));
-    run.config.data = std::max<std::int64_t>(1, gpus / std::max<std::int64_t>(1, run.config.tensor * run.config.pipeline));
+    run.config.data =
+        std::max<std::int64_t>(1, gpus / std::max<std::int64_t>(1, run.config.tensor * run.config.pipeline));
     run.config.recompute = Recompute::full;
     const auto estimate = shelf.estimate(run);
     // The paper's count of operations, its equation 3: 8 per weight and token with recomputation, all scores.

@@ -86,18 +86,22 @@ Result<Precision> bridge_precision(const std::string& text) {
 }
 
 std::string bridge_model(const std::string& text) {
-  static const std::map<std::string, std::string> kNames = {
-      {"LLAMA3_8B", "llama-3-8b"},          {"LLAMA3_70B", "llama-3-70b"},
-      {"LLAMA3.1_405B", "llama-3.1-405b"},  {"Qwen3_30B_a3B", "qwen3-30b-a3b"},
-      {"Qwen3_235B_a22B", "qwen3-235b-a22b"}, {"GPT OSS 120B", "gpt-oss-120b"},
-      {"DeepSeekV3", "deepseek-v3"},        {"Kimi_K2", "kimi-k2"}};
+  static const std::map<std::string, std::string> kNames = {{"LLAMA3_8B", "llama-3-8b"},
+                                                            {"LLAMA3_70B", "llama-3-70b"},
+                                                            {"LLAMA3.1_405B", "llama-3.1-405b"},
+                                                            {"Qwen3_30B_a3B", "qwen3-30b-a3b"},
+                                                            {"Qwen3_235B_a22B", "qwen3-235b-a22b"},
+                                                            {"GPT OSS 120B", "gpt-oss-120b"},
+                                                            {"DeepSeekV3", "deepseek-v3"},
+                                                            {"Kimi_K2", "kimi-k2"}};
   const auto found = kNames.find(text);
   return found == kNames.end() ? text : found->second;
 }
 
 Result<TrainingRun> bridge_run(const Csv& table, std::size_t row, const Scoring& scoring) {
   if (table.text(row, "task") != "pretrain") {
-    return fail(ErrorCode::infeasible, table.text(row, "task") + " (packed sequences of unknown lengths) is not modelled");
+    return fail(ErrorCode::infeasible,
+                table.text(row, "task") + " (packed sequences of unknown lengths) is not modelled");
   }
   TrainingRun run;
   run.model = table.text(row, "model");
@@ -148,10 +152,11 @@ Result<std::vector<Point>> score_mlperf_training(const Csv& table, const Scoring
     point.gpu = accelerator_of(table.text(row, "accelerator"));
     point.regime = "training, many nodes";
     point.row.published = measured;
-    point.row.case_name = fmt::format("{} on {} x {} ({} {})", point.model, table.text(row, "num_accel"),
-                                      table.text(row, "accelerator"), table.text(row, "submitter"),
-                                      table.text(row, "round"));
-    const bool given = !table.text(row, "tp").empty() && !table.text(row, "pp").empty() && !table.text(row, "mbs").empty();
+    point.row.case_name =
+        fmt::format("{} on {} x {} ({} {})", point.model, table.text(row, "num_accel"), table.text(row, "accelerator"),
+                    table.text(row, "submitter"), table.text(row, "round"));
+    const bool given =
+        !table.text(row, "tp").empty() && !table.text(row, "pp").empty() && !table.text(row, "mbs").empty();
     const std::string run_key = fmt::format("{} {} {}", point.model, table.text(row, "num_accel"), *measured);
     if (!given) {
       point.apart = "degrees or micro-batch are not given (no interleaving and a micro-batch of 1 are taken)";
@@ -170,8 +175,8 @@ Result<std::vector<Point>> score_mlperf_training(const Csv& table, const Scoring
 }
 
 Result<std::vector<Point>> score_megatron_bridge(const Csv& table, const Scoring& scoring) {
-  PR_TRY(table.require({"container", "task", "model", "system", "gpus", "precision", "gbs", "mbs", "seq_len", "tp", "pp",
-                        "tokens_per_s_per_gpu"}));
+  PR_TRY(table.require({"container", "task", "model", "system", "gpus", "precision", "gbs", "mbs", "seq_len", "tp",
+                        "pp", "tokens_per_s_per_gpu"}));
   EvaluatorShelf shelf(scoring);
   std::vector<Point> points;
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -180,10 +185,10 @@ Result<std::vector<Point>> score_megatron_bridge(const Csv& table, const Scoring
     point.gpu = accelerator_of(table.text(row, "system"));
     point.regime = fmt::format("{} {}", table.text(row, "task"), table.text(row, "precision"));
     PR_ASSIGN(point.row.published, table.number(row, "tokens_per_s_per_gpu"));
-    point.row.case_name = fmt::format("{} {} on {} x {}, tp {} pp {} vp {} ({})", point.model,
-                                      table.text(row, "precision"), table.text(row, "gpus"), table.text(row, "system"),
-                                      table.text(row, "tp"), table.text(row, "pp"), table.text(row, "vp"),
-                                      table.text(row, "container"));
+    point.row.case_name =
+        fmt::format("{} {} on {} x {}, tp {} pp {} vp {} ({})", point.model, table.text(row, "precision"),
+                    table.text(row, "gpus"), table.text(row, "system"), table.text(row, "tp"), table.text(row, "pp"),
+                    table.text(row, "vp"), table.text(row, "container"));
     const bool measured_gpu = point.gpu == "H100" || point.gpu == "H200" || point.gpu == "B200" || point.gpu == "GB200";
     const bool llama = point.model.find("LLAMA") == 0 && table.text(row, "task") == "pretrain";
     if (llama && measured_gpu) point.gate = "bridge-llama";

@@ -14,12 +14,14 @@ Result<analytic::StepEstimate> EvaluatorShelf::estimate(const TrainingRun& run) 
   const std::int64_t domain = run.domain > 0 ? run.domain : gpu.domain.value.value_or(8);
   const auto& s = run.shape;
   const std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {} {}", run.gpu, run.network ? run.network->bits_per_second : 0, domain, gpus,
-                  s.layers, s.hidden, s.heads, s.kv_heads, s.vocabulary, s.experts);
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", run.gpu, run.network ? run.network->bits_per_second : 0,
+                  run.memory ? run.memory->bits_per_second : 0, domain, gpus, s.layers, s.hidden, s.heads, s.kv_heads,
+                  s.vocabulary, s.experts);
   auto found = evaluators_.find(key);
   if (found == evaluators_.end()) {
     PR_ASSIGN(operators::KernelModel kernels, operators::KernelModel::make(gpu));
     if (run.network) kernels = kernels.with_network_rate(*run.network);
+    if (run.memory) kernels = kernels.with_memory_rate(*run.memory);
     PR_ASSIGN(analytic::TrainingEvaluator made, analytic::TrainingEvaluator::make(s, kernels, {gpus, domain}));
     found = evaluators_.emplace(key, std::make_unique<analytic::TrainingEvaluator>(std::move(made))).first;
   }

@@ -18,6 +18,7 @@ struct TrainingRun {
   analytic::DecoderShape shape;
   analytic::TrainingConfig config;
   std::optional<Rate> network;  // per GPU and direction, where a cluster has another than the catalog's GPU
+  std::optional<Rate> memory;   // bandwidth, where the GPU is a variant of the catalog's
   std::int64_t domain = 0;      // GPUs of one scale-up domain; 0: the catalog's
 };
 
