@@ -62,9 +62,11 @@ holds "$work/out" 'OVERRIDE as_published'
 # A scenario that takes its memory from a declared pool: the rate is the pool's, in infer and in check.
 pooled=$root/examples/infer-405b-pool.toml
 accepted infer "$pooled"
-holds "$work/out" '900.0 GB/s' '4 readers at once' 'limited by optical port (7.2 Tb/s)' '8 TB in place of 80 GB'
-accepted infer "$pooled" --set memory.sharers=16 --set memory.hit_rate=0
-holds "$work/out" '409.6 GB/s' 'DDR tier of a module'
+holds "$work/out" '8.000 TB of memory at 900.0 GB/s'
+accepted infer "$pooled" --format json
+holds "$work/out" '4 readers at once' 'limited by optical port (7.2 Tb/s)' 'memory of one GPU is 8 TB in place of'
+accepted infer "$pooled" --set memory.sharers=16 --set memory.hit_rate=0 --format json
+holds "$work/out" '409600000000' 'DDR tier of a module'
 accepted check "$pooled"
 refused 3 'memory.rate and memory.pool' -- infer "$pooled" --set 'memory.rate=1 TB/s'
 refused 3 'without memory.pool' -- infer "$root/examples/infer-405b-h100x8.toml" --set memory.sharers=4
