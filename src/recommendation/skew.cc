@@ -66,7 +66,8 @@ double Zipf::distinct(double lookups, double ranks) const {
 
 double Zipf::ranks_above(double probability) const {
   if (exponent_ == 0) return probability <= 1 / norm_ ? values_ : 0;
-  return std::clamp(std::pow(probability * norm_, -1 / exponent_), 0.0, values_);
+  const double rank = std::pow(probability * norm_, -1 / exponent_);
+  return rank < 1 ? 0 : std::min(rank, values_);
 }
 
 double distinct_rows(const Popularity& table, double samples) { return distinct_rows(table, samples, table.rows); }
