@@ -62,11 +62,19 @@ std::string summary_text(const validation::Validation& result, const std::vector
   std::string out = report::render_table(gate_table(all), style) + "\n";
   const std::pair<const char*, const char*> kParts[] = {
       {"table", "By table and quantity"}, {"model", "By model"},       {"gpu", "By GPU"},
-      {"regime", "By regime"},            {"basis", "By basis of the kernels"}, {"apart", "Scored apart"}};
+      {"regime", "By regime"},            {"basis", "By basis of the kernels"}, {"apart", "Scored apart"},
+      {"aggregated", "Aggregated serving as peers were scored: every row, whatever is unknown of it"}};
   for (const auto& [prefix, title] : kParts) {
     const report::Table table = summary_table(title, all, prefix);
     if (!table.rows.empty()) out += report::render_table(table, style) + "\n";
   }
+  report::Table peers{"What peers reach (figures of the folder, not ours)",
+                      {{"tool", false}, {"rows", false}, {"metric", false}, {"value"}, {"unit", false}, {"note", false}},
+                      {},
+                      {}};
+  for (const validation::PeerScore& p : result.peers)
+    peers.rows.push_back({p.tool, p.dataset, p.metric, p.value, p.unit, p.note});
+  if (!peers.rows.empty()) out += report::render_table(peers, style) + "\n";
   std::size_t refused = 0;
   for (const Point& point : result.points) refused += point.row.refused ? 1U : 0U;
   out += fmt::format("{} points, {} of them refused (each says why with --format csv or json)\n", result.points.size(),

@@ -58,6 +58,37 @@ std::string table_of(const Point& point) {
   return fmt::format("{} {}", point.row.id.substr(0, point.row.id.find('/')), point.row.quantity);
 }
 
+constexpr std::string_view kPeers = "baseline_peer_scores.csv";
+
+Result<std::vector<PeerScore>> peer_scores(const std::string& path) {
+  PR_ASSIGN(const Csv table, Csv::read(path));
+  PR_TRY(table.require({"tool", "dataset", "metric", "value", "unit", "note"}));
+  std::vector<PeerScore> scores;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    scores.push_back({table.text(row, "tool"), table.text(row, "dataset"), table.text(row, "metric"),
+                      table.text(row, "value"), table.text(row, "unit"), table.text(row, "note")});
+  }
+  return scores;
+}
+
+bool is_aggregated(const Point& point) { return point.regime.find(" agg ") != std::string::npos; }
+
+// The sets of rows that peers were scored on.
+void group_as_peers(Groups& groups, std::span<const Point> points) {
+  const auto quantity = [](const Point& p) { return is_aggregated(p) ? p.row.quantity : std::string(); };
+  group_by(groups, points, "aggregated", [&](const Point& p) {
+    return quantity(p).empty() ? std::string() : quantity(p) + ", all models";
+  });
+  group_by(groups, points, "aggregated", [&](const Point& p) {
+    const bool wanted = !quantity(p).empty() && p.regime.starts_with("dense") && (p.gpu == "H100" || p.gpu == "H200");
+    return wanted ? quantity(p) + ", dense on H100 and H200" : std::string();
+  });
+  group_by(groups, points, "aggregated", [&](const Point& p) {
+    const bool wanted = !quantity(p).empty() && p.model == "meta-llama/Llama-3.1-70B";
+    return wanted ? fmt::format("{}, Llama-3.1-70B on {}", quantity(p), p.gpu) : std::string();
+  });
+}
+
 // Rows apart make groups of their own: nobody should read their errors into the others.
 std::string unless_apart(const Point& point, std::string name) { return point.apart.empty() ? name : std::string(); }
 
@@ -104,6 +135,7 @@ std::vector<Summary> summaries(std::span<const Point> points) {
   group_by(groups, points, "apart", [](const Point& p) {
     return p.apart.empty() ? std::string() : fmt::format("{}: {}", table_of(p), p.apart);
   });
+  group_as_peers(groups, points);
   std::vector<Summary> out;
   for (auto& [name, members] : groups) out.push_back(summarise(name, members));
   return out;
@@ -114,13 +146,18 @@ Result<Validation> validate(const std::string& directory, const Scoring& scoring
   PR_ASSIGN(std::set<std::string> files, tables_of(directory));
   Validation out;
   std::set<std::string> passed_over = files;
+  if (passed_over.erase(std::string(kPeers)) > 0) {
+    PR_ASSIGN(out.peers, peer_scores((fs::path(directory) / kPeers).string()));
+  }
   std::size_t done = 0;
+  std::size_t done_tables = 0;
   for (const TableKind& kind : table_kinds()) {
     const std::string file(kind.file);
     if (progress) progress(done, table_kinds().size(), file);
     ++done;
     if (files.count(file) == 0) continue;
     passed_over.erase(file);
+    ++done_tables;
     PR_ASSIGN(const Csv table, Csv::read((fs::path(directory) / file).string()));
     PR_ASSIGN(std::vector<Point> points, kind.score(table, scoring));
     for (Point& point : points) {
@@ -128,7 +165,7 @@ Result<Validation> validate(const std::string& directory, const Scoring& scoring
     }
   }
   out.passed_over.assign(passed_over.begin(), passed_over.end());
-  if (passed_over.size() == files.size())
+  if (done_tables == 0)
     return fail(ErrorCode::invalid_input,
                 fmt::format("{}: none of its {} tables is known; known are those of the columns of data/validation, by "
                             "file name (photonrail validate --help)",

@@ -71,14 +71,24 @@ Summary summarise(std::string group, std::span<const Point* const> points);
 
 // All points of the tables of a folder that this program knows, in order of table_kinds() and row. Errors: io, and
 // invalid_input for a table that is not of its form, or a folder with none. `progress` is told before each table.
+struct PeerScore {  // a line of baseline_peer_scores.csv, as it stands there
+  std::string tool;
+  std::string dataset;
+  std::string metric;
+  std::string value;
+  std::string unit;
+  std::string note;
+};
 struct Validation {
   std::vector<Point> points;
+  std::vector<PeerScore> peers;
   std::vector<std::string> passed_over;  // files of the folder that no scorer knows
 };
 Result<Validation> validate(const std::string& directory, const Scoring& scoring, const std::vector<std::string>& only,
                             const std::function<void(std::size_t done, std::size_t all, const std::string&)>& progress);
 
-// Summaries: every gate, then the rest by table, model, GPU and regime (rows apart left out), then those apart.
+// Summaries: every gate, then the rest by table, model, GPU and regime (rows apart left out), then those apart, then
+// aggregated serving as peers were scored on it: all rows that ours answers, whatever is unknown of them.
 std::vector<Summary> summaries(std::span<const Point> points);
 
 }  // namespace photonrail::validation
