@@ -44,6 +44,7 @@ Result<Engine> engine_of(std::string_view name) {
     engine.static_scales_apart = true;
     engine.fused_rope = false;
     engine.fraction_of_total = true;
+    engine.reserved_output = 0.5;
     engine.block_tokens = 16;
     return engine;
   }
@@ -55,6 +56,7 @@ Result<Engine> engine_of(std::string_view name) {
     engine.fused_rope = false;
     engine.memory_fraction = 0.88;
     engine.fraction_of_total = true;
+    engine.reserved_output = 0.5;
     engine.block_tokens = 1;
     return engine;
   }

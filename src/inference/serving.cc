@@ -159,9 +159,13 @@ Round mean_round(const Plan& plan, const RequestShape& shape, double decoding, d
 
 }  // namespace
 
+double held_tokens(const Plan& plan, const RequestShape& shape) {
+  return shape.input + plan.engine().reserved_output * shape.output;
+}
+
 RequestTimes continuous(const Plan& plan, double concurrency, const RequestShape& shape) {
   const double generated = std::max(shape.output - 1, 1e-9);
-  const double held = std::clamp(plan.largest_batch(shape.input + shape.output), 1.0, concurrency);
+  const double held = std::clamp(plan.largest_batch(held_tokens(plan, shape)), 1.0, concurrency);
   const double stages = stages_of(plan);
   const double overhead = to_seconds(plan.engine().request_overhead);
   // What the budget of tokens lets decode: each round takes `decoding` tokens and `decoding / generated` prompts.

@@ -50,6 +50,9 @@ PrefillTimes prefill_prompts(const Plan& plan, double prompts, double input);
 // `batch` requests of one shape started together; the TTFT is that of the whole batch's prefill.
 RequestTimes static_batch(const Plan& plan, double batch, const RequestShape& shape);
 
+// Tokens of the cache that the engine charges a request for.
+double held_tokens(const Plan& plan, const RequestShape& shape);
+
 // A closed loop of `concurrency` requests in the steady state. Those beyond what the memory holds queue.
 RequestTimes continuous(const Plan& plan, double concurrency, const RequestShape& shape);
 

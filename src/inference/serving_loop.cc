@@ -82,6 +82,9 @@ class Loop {
 
  private:
   double decoding() const { return static_cast<double>(ends_.size()); }
+  double charged(const Request& request) const {
+    return request.input + plan_.engine().reserved_output * request.output;
+  }
 
   void send(double at) {
     if (next_ == requests_.size()) return;
@@ -106,12 +109,11 @@ class Loop {
     return true;
   }
 
-  // Whoever has arrived when the coming pass was laid out and finds a place and room for the whole request in the
-  // cache, in order.
+  // Whoever has arrived when the coming pass was laid out and finds a place and room in the cache, in order.
   void admit() {
     while (!waiting_.empty()) {
       const Request& request = requests_[waiting_.front()];
-      const double size = request.input + request.output;
+      const double size = charged(request);
       const double admitted = decoding() + static_cast<double>(entering_.size());
       if (request.arrives > planned_ || admitted >= places_ || reserved_ + size > cache_) return;
       reserved_ += size;
@@ -199,7 +201,7 @@ class Loop {
       ends_.pop();
       request.ended = now_;
       contexts_ -= request.input + request.output;
-      reserved_ -= request.input + request.output;
+      reserved_ -= charged(request);
       ++ended_;
       send(now_);
     }

@@ -155,7 +155,7 @@ std::string apart_of(const Csv& table, std::size_t row, const InferenceSetup& se
   if (may_speculate(setup.model)) return "the engine may speculate";
   if (load.split) return "disaggregated: load not given";
   const Result<const Plan*> plan = shelf.plan(setup);
-  if (plan && (*plan)->largest_batch(load.input + load.output) < load.concurrency) return "requests queue for the cache";
+  if (plan && (*plan)->largest_batch(inference::held_tokens(**plan, {load.input, load.output})) < load.concurrency) return "requests queue for the cache";
   return "";
 }
 
