@@ -5,8 +5,8 @@
 // stream efficiency), and by Little's law no reader gets more than the bytes that it keeps in flight over the latency:
 //   rate(r) = min(R e r / (ceil(r / a) a + o), O / L).
 // With o = 64 B, rows of 32 B get a third of the stream rate, as random-access (GUPS) tests of GPUs show, and rows of
-// 512 B 89 % of it, as embedding kernels of FBGEMM do. o is between 32 and 128 B. PCIe has packets instead: o per `packet`.
-// Plain values; any thread.
+// 512 B 89 % of it, as embedding kernels of FBGEMM do. o is between 32 and 128 B. PCIe has packets instead: o per
+// `packet`. Plain values; any thread.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@
 namespace photonrail::recommendation {
 
 struct RowMemory {
-  double stream = 0;       // bytes/s that whole pages get: R e, or a smaller cut
+  double stream = 0;  // bytes/s that whole pages get: R e, or a smaller cut
   double transaction = 32;
-  double overhead = 64;    // bytes, for each row, or
-  double per_packet = 0;   // for each so many bytes of it; 0: for each row
+  double overhead = 64;                                          // bytes, for each row, or
+  double per_packet = 0;                                         // for each so many bytes of it; 0: for each row
   double outstanding = std::numeric_limits<double>::infinity();  // bytes in flight
   double latency = 0;                                            // seconds
-  bool duplex = false;     // reads and writes at once, each at the full rate: links, but not memory buses
+  bool duplex = false;  // reads and writes at once, each at the full rate: links, but not memory buses
 
   double bus_bytes(double row) const {
     const double whole = std::ceil(row / transaction) * transaction;

@@ -50,12 +50,14 @@ Result<double> pool_seconds(Setup& setup, double rate, const Machine& machine) {
   return out.pooling;
 }
 
-const char* name_of_links(Links links) { return links == Links::one_domain ? "one NVLink domain" : "NVLink domains of 8 and NICs"; }
+const char* name_of_links(Links links) {
+  return links == Links::one_domain ? "one NVLink domain" : "NVLink domains of 8 and NICs";
+}
 
 std::string case_text(const MapCell& c, const std::string& gpu) {
   return fmt::format("{} {}, {}, {}-wise, pooling factor {:g}, width {}, {}, {} samples per GPU", c.gpus, gpu,
-                     name_of_links(c.links), config::enum_name(c.spread), c.pooling, c.dim, config::enum_name(c.weights),
-                     c.batch_per_gpu);
+                     name_of_links(c.links), config::enum_name(c.spread), c.pooling, c.dim,
+                     config::enum_name(c.weights), c.batch_per_gpu);
 }
 
 }  // namespace
@@ -100,8 +102,9 @@ Result<Map> make_map(const Scenario& base, const catalog::Catalog& catalog) {
           for (const std::int64_t dim : {64, 128, 256}) {
             for (const Format weights : {Format::fp32, Format::fp16}) {
               for (const double pooling : {1.0, 5.0, 20.0, 50.0, 100.0}) {
-                PR_ASSIGN(MapCell cell, map_cell(base, {gpus, links, spread, pooling, dim, weights, batch, 0, false, {}, {}},
-                                                 catalog, *machine));
+                PR_ASSIGN(MapCell cell,
+                          map_cell(base, {gpus, links, spread, pooling, dim, weights, batch, 0, false, {}, {}}, catalog,
+                                   *machine));
                 map.cells.push_back(std::move(cell));
               }
             }
@@ -131,8 +134,8 @@ Result<std::vector<model::ReproduceRow>> pooling_rows(const catalog::Catalog& ca
     rows.push_back(std::move(row));
   };
   const auto is_suspected = [](const MapCell& c) {
-    return c.gpus == 128 && c.spread == Spread::row && c.dim == 128 && c.weights == Format::fp32 && c.batch_per_gpu == 512 &&
-           c.pooling == 20;
+    return c.gpus == 128 && c.spread == Spread::row && c.dim == 128 && c.weights == Format::fp32 &&
+           c.batch_per_gpu == 512 && c.pooling == 20;
   };
   for (const MapCell& c : map.cells) {
     if (!is_suspected(c)) continue;
@@ -149,22 +152,26 @@ Result<std::vector<model::ReproduceRow>> pooling_rows(const catalog::Catalog& ca
     row.quantity = "pool_rate";
     row.unit = "B/s";
     row.source = "no figure is published";
-    if (c.rate) row.ours = *c.rate;
-    else row.refused = Error{ErrorCode::infeasible, "no rate of the pool gives 22.8: what does not depend on it takes longer"};
+    if (c.rate)
+      row.ours = *c.rate;
+    else
+      row.refused =
+          Error{ErrorCode::infeasible, "no rate of the pool gives 22.8: what does not depend on it takes longer"};
     rows.push_back(std::move(row));
   }
   for (std::size_t i = 0; i < kRates.size(); ++i) {
     std::vector<double> gains;
     for (const MapCell& c : map.cells) gains.push_back(c.gains[i]);
     std::sort(gains.begin(), gains.end());
-    gain_row(fmt::format("map/median/{:g}TBps", kRates[i] / 1e12),
-             fmt::format("median of {} cells of the map, from {:.2g} to {:.3g}; pool {:g} TB/s per GPU{}", gains.size(),
-                         gains.front(), gains.back(), kRates[i] / 1e12, kRates[i] > kPortRate ? " (beyond a port)" : ""),
-             gains[gains.size() / 2]);
+    gain_row(
+        fmt::format("map/median/{:g}TBps", kRates[i] / 1e12),
+        fmt::format("median of {} cells of the map, from {:.2g} to {:.3g}; pool {:g} TB/s per GPU{}", gains.size(),
+                    gains.front(), gains.back(), kRates[i] / 1e12, kRates[i] > kPortRate ? " (beyond a port)" : ""),
+        gains[gains.size() / 2]);
   }
   const auto share = [&](double limit) {
-    const auto within = std::count_if(map.cells.begin(), map.cells.end(),
-                                      [&](const MapCell& c) { return c.rate && *c.rate <= limit; });
+    const auto within =
+        std::count_if(map.cells.begin(), map.cells.end(), [&](const MapCell& c) { return c.rate && *c.rate <= limit; });
     return static_cast<double>(within) / static_cast<double>(map.cells.size());
   };
   const auto share_row = [&](const char* id, const char* text, double value) {
@@ -177,8 +184,10 @@ Result<std::vector<model::ReproduceRow>> pooling_rows(const catalog::Catalog& ca
     row.ours = value;
     rows.push_back(std::move(row));
   };
-  share_row("through-a-port", "cells of the map where 0.9 TB/s per GPU (one port) gives 22.8 or more", share(kPortRate));
-  share_row("through-an-appliance", "cells where 14.4 TB/s per GPU (a whole appliance each) does", share(kApplianceRate));
+  share_row("through-a-port", "cells of the map where 0.9 TB/s per GPU (one port) gives 22.8 or more",
+            share(kPortRate));
+  share_row("through-an-appliance", "cells where 14.4 TB/s per GPU (a whole appliance each) does",
+            share(kApplianceRate));
   return rows;
 }
 

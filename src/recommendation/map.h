@@ -1,11 +1,11 @@
 // Which parameters give the published 22.8x of pooling with tables in a photonic appliance over tables in the memory of
 // GPUs joined by NVLink (arXiv 2507.14000, section 7: 10 TB of tables; everything else is left open there).
 //
-// Both sides pool the same global batch with the same number of GPUs, so the gain is per GPU; per system it is the same.
-// Pooling time is Outcome::pooling. On the side of the pool it is a + c / r in the rate r of one GPU, so the rate at
-// which the gain is 22.8 follows from two evaluations: r = c / (t_baseline / 22.8 - a); where the fixed part alone is
-// longer there is none.
-// A rate is possible through one port (0.9 TB/s), only through all 16 ports of an appliance (14.4 TB/s), or not at all.
+// Both sides pool the same global batch with the same number of GPUs, so the gain is per GPU; per system it is the
+// same. Pooling time is Outcome::pooling. On the side of the pool it is a + c / r in the rate r of one GPU, so the
+// rate at which the gain is 22.8 follows from two evaluations: r = c / (t_baseline / 22.8 - a); where the fixed part
+// alone is longer there is none. A rate is possible through one port (0.9 TB/s), only through all 16 ports of an
+// appliance (14.4 TB/s), or not at all.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +34,10 @@ struct MapCell {
   Format weights = Format::fp32;
   std::int64_t batch_per_gpu = 512;
 
-  double baseline = 0;               // seconds of pooling
-  bool baseline_fits = false;        // whether the GPUs hold the tables at all
-  std::vector<double> gains;         // at map_rates()
-  std::optional<double> rate;        // bytes/s per GPU at which the gain is 22.8
+  double baseline = 0;         // seconds of pooling
+  bool baseline_fits = false;  // whether the GPUs hold the tables at all
+  std::vector<double> gains;   // at map_rates()
+  std::optional<double> rate;  // bytes/s per GPU at which the gain is 22.8
 };
 
 struct Map {

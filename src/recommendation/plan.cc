@@ -68,7 +68,9 @@ struct Question {
   double room = 0;  // of a bucket
   const PlanLimits& limits;
 
-  double bytes_of(std::int32_t t) const { return elements_of(tables[static_cast<std::size_t>(t)]) * limits.bytes_per_element; }
+  double bytes_of(std::int32_t t) const {
+    return elements_of(tables[static_cast<std::size_t>(t)]) * limits.bytes_per_element;
+  }
 };
 
 tl::unexpected<Error> no_room(const Question& q, std::int32_t table, double parts) {
@@ -103,7 +105,8 @@ Plan plan_rows(const Question& q) {
   Plan plan;
   const auto n = static_cast<std::int64_t>(q.buckets);
   for (const std::int32_t t : q.sharded) {
-    for (std::int64_t b = 0; b < n; ++b) add_bucket_shard(plan, t, b, 1.0 / static_cast<double>(n), 1, q.gpus_per_bucket);
+    for (std::int64_t b = 0; b < n; ++b)
+      add_bucket_shard(plan, t, b, 1.0 / static_cast<double>(n), 1, q.gpus_per_bucket);
   }
   return plan;
 }
@@ -200,9 +203,10 @@ Result<Plan> make_plan(std::span<const Table> tables, const Sharding& sharding, 
     q.room = std::max(1.0, limits.bucket_bytes - replicated_bytes) * static_cast<double>(q.gpus_per_bucket);
   }
   if (q.sharded.empty()) return plan;
-  Result<Plan> spread = sharding.spread == Spread::row         ? Result<Plan>(plan_rows(q))
-                        : sharding.spread == Spread::automatic ? plan_automatically(q)
-                        : plan_whole(q, sharding.spread == Spread::column ? sharding.columns : 1);
+  Result<Plan> spread = sharding.spread == Spread::row ? Result<Plan>(plan_rows(q))
+                        : sharding.spread == Spread::automatic
+                            ? plan_automatically(q)
+                            : plan_whole(q, sharding.spread == Spread::column ? sharding.columns : 1);
   if (!spread) return fail(std::move(spread.error()));
   plan.shards = std::move(spread->shards);
   return plan;

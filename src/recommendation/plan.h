@@ -7,9 +7,9 @@
 //   column-wise  c shards of D/c columns; B D w in all, and narrower rows
 //   hybrid       a table to one domain of g GPUs, rows over them; partial sums are added inside before they leave
 // (TorchRec sharding types, Ivchenko et al., RecSys 2022). `automatic` is the planner of HugeCTR's MLPerf submissions:
-// the cost of a bucket is its pooling factor plus, for each of its shards, (memory rate / link rate) / 4; shards go to the
-// cheapest bucket in order of pooling factor, the hottest shard is halved, twenty times, and the cheapest plan wins.
-// Its buckets are GPUs, or with a hierarchical exchange domains whose GPUs share the rows.
+// the cost of a bucket is its pooling factor plus, for each of its shards, (memory rate / link rate) / 4; shards go
+// to the cheapest bucket in order of pooling factor, the hottest shard is halved, twenty times, and the cheapest plan
+// wins. Its buckets are GPUs, or with a hierarchical exchange domains whose GPUs share the rows.
 //
 // Deterministic: ties go to the lower index. Plain values; any thread.
 #pragma once

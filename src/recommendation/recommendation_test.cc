@@ -1,6 +1,6 @@
-// Theory under test (step.h, plan.h, skew.h, access.h): bytes looked up are B sum P D w; a partial sum of every shard of
-// columns leaves its GPU for every sample; rows come at min(R e r / bus(r), O / L); the parts of a step add up except where
-// they overlap. Figures marked "by hand" were worked out on paper from the plain rates below.
+// Theory under test (step.h, plan.h, skew.h, access.h): bytes looked up are B sum P D w; a partial sum of every shard
+// of columns leaves its GPU for every sample; rows come at min(R e r / bus(r), O / L); the parts of a step add up
+// except where they overlap. Figures marked "by hand" were worked out on paper from the plain rates below.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -143,7 +143,9 @@ TEST(Skew, MoreCacheNeverServesLess) {
   rc::check([] {
     const double exponent = *rc::gen::inRange(0, 200) / 100.0;
     const CachedTable table{{1.0 * *rc::gen::inRange(1, 100'000), 1.0 * *rc::gen::inRange(1, 50), exponent,
-                             *rc::gen::element(LookupSets::fixed, LookupSets::independent)}, 512, 1};
+                             *rc::gen::element(LookupSets::fixed, LookupSets::independent)},
+                            512,
+                            1};
     const double small = 512.0 * *rc::gen::inRange(0, 10'000), large = small + 512.0 * *rc::gen::inRange(0, 10'000);
     const double a = cache_hits(std::vector{table}, small)[0].hits, b = cache_hits(std::vector{table}, large)[0].hits;
     RC_ASSERT(b >= a - 1e-9);
@@ -160,7 +162,8 @@ TEST(Plan, ShardsAddUpToTheWhole) {
     const std::int64_t gpus = domain * *rc::gen::inRange<std::int64_t>(1, 6);
     std::vector<Table> tables;
     const int count = *rc::gen::inRange(1, 30);
-    for (int i = 0; i < count; ++i) tables.push_back({*rc::gen::inRange<std::int64_t>(1, 1'000'000), 64, 1.0 * *rc::gen::inRange(1, 100), 1});
+    for (int i = 0; i < count; ++i)
+      tables.push_back({*rc::gen::inRange<std::int64_t>(1, 1'000'000), 64, 1.0 * *rc::gen::inRange(1, 100), 1});
     Sharding sharding;
     sharding.spread = *rc::gen::element(Spread::table, Spread::row, Spread::column, Spread::hybrid, Spread::automatic);
     sharding.exchange = *rc::gen::element(Exchange::flat, Exchange::hierarchical);
@@ -240,7 +243,11 @@ TEST(Step, RowWiseSendsAPartialSumFromEveryGpu) {
 TEST(Step, TableWiseSendsOneVectorPerTable) {
   Scenario s = plain_scenario(4, Spread::table);
   s.embedding.table = {{1'000'000, 128, 10, 4}};
-  const Outcome row = run(plain_setup([&] { Scenario r = s; r.sharding.spread = Spread::row; return r; }()));
+  const Outcome row = run(plain_setup([&] {
+    Scenario r = s;
+    r.sharding.spread = Spread::row;
+    return r;
+  }()));
   const Outcome table = run(plain_setup(s));
   EXPECT_DOUBLE_EQ(table.sent * 4, row.sent);
 }
@@ -329,7 +336,8 @@ TEST(Step, TablesThatDoNotFitAreRefusedWithTheShortfall) {
 
 TEST(Step, MoreBandwidthNeverTakesLonger) {
   rc::check([] {
-    Scenario s = plain_scenario(*rc::gen::element<std::int64_t>(1, 4, 8), *rc::gen::element(Spread::table, Spread::row));
+    Scenario s =
+        plain_scenario(*rc::gen::element<std::int64_t>(1, 4, 8), *rc::gen::element(Spread::table, Spread::row));
     s.embedding.table[0].pooling = *rc::gen::inRange(1, 60);
     s.embedding.table[0].count = *rc::gen::inRange<std::int64_t>(1, 20);
     s.embedding.skew = *rc::gen::inRange(0, 150) / 100.0;
@@ -380,7 +388,8 @@ TEST(Step, BiggerCachesServeMore) {
 TEST(Dense, DcnV2HasItsPublishedSize) {
   const DenseNetwork net = dense_network({}, dlrm_dcnv2_tables());
   EXPECT_EQ(net.joined, 27 * 128);
-  // 2 x (13 x 512 + 512 x 256 + 256 x 128 + 6 x 3456 x 512 + 3456 x 1024 + 1024^2 + 1024 x 512 + 512 x 256 + 256), by hand
+  // 2 x (13 x 512 + 512 x 256 + 256 x 128 + 6 x 3456 x 512 + 3456 x 1024 + 1024^2 + 1024 x 512 + 512 x 256 + 256), by
+  // hand
   EXPECT_DOUBLE_EQ(net.flops(), 2.0 * (170'496 + 10'616'832 + 3'538'944 + 1'048'576 + 524'288 + 131'072 + 256));
 }
 
@@ -397,7 +406,8 @@ TEST(Load, PresetAndRefusals) {
   const auto empty = load_scenario("", {}, catalog);
   ASSERT_FALSE(empty);
   EXPECT_NE(empty.error().message.find("no embedding tables"), std::string::npos);
-  for (const char* bad : {"cluster.gpu=\"H1000\"", "sharding.spread=\"rows\"", "step.batch=1", "embedding.skew=9", "host.rate=52"}) {
+  for (const char* bad :
+       {"cluster.gpu=\"H1000\"", "sharding.spread=\"rows\"", "step.batch=1", "embedding.skew=9", "host.rate=52"}) {
     EXPECT_FALSE(load_scenario("", {"embedding.preset=\"dlrm_dcnv2\"", bad}, catalog)) << bad;
   }
 }
@@ -417,7 +427,8 @@ TEST(Map, TheRateThatIsSolvedForGivesTheGain) {
   EXPECT_TRUE(std::is_sorted(cell->gains.begin(), cell->gains.end()));
   // Between the gains at the rates on either side of it.
   const auto rates = map_rates();
-  for (std::size_t i = 0; i < rates.size(); ++i) EXPECT_EQ(rates[i] >= *cell->rate, cell->gains[i] >= kPublishedGain) << i;
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    EXPECT_EQ(rates[i] >= *cell->rate, cell->gains[i] >= kPublishedGain) << i;
   // More lookups per vector, more of the pool's rate.
   question.pooling = 40;
   EXPECT_GT(*map_cell(base, question, catalog, **machine)->rate, *cell->rate * 1.5);

@@ -20,22 +20,26 @@ std::vector<std::string> assumptions(const Setup& setup) {
   const Scenario& s = setup.scenario;
   const Access& a = s.access;
   return {
-      fmt::format("rows at random: stream efficiency {:g} (0.80 to 0.95; Azure benchmarks: 0.87 to 0.95 on H100, 0.83 to "
-                  "0.93 on H200), {} of overhead per row (32 to 128 B: page activation and bus turn-round), transactions of "
-                  "{} (32 or 64 B)", a.stream_efficiency, to_text(a.row_overhead), to_text(a.transaction)),
+      fmt::format(
+          "rows at random: stream efficiency {:g} (0.80 to 0.95; Azure benchmarks: 0.87 to 0.95 on H100, 0.83 to "
+          "0.93 on H200), {} of overhead per row (32 to 128 B: page activation and bus turn-round), transactions of "
+          "{} (32 or 64 B)",
+          a.stream_efficiency, to_text(a.row_overhead), to_text(a.transaction)),
       fmt::format("bytes in flight: {} over {} (500 to 800 ns); a rate is never above their quotient",
                   a.outstanding ? to_text(*a.outstanding) : std::string("2.0 MB per 3.35 TB/s of memory rate"),
                   to_text(a.latency)),
-      fmt::format("on-chip cache: {} ({}), of which {:g} keeps hot rows (0.3 to 1), {:g} times as fast as memory (1.5 to 3)",
-                  human(setup.cache_bytes, "B"), setup.cache_source, a.cache_share, a.cache_speedup),
+      fmt::format(
+          "on-chip cache: {} ({}), of which {:g} keeps hot rows (0.3 to 1), {:g} times as fast as memory (1.5 to 3)",
+          human(setup.cache_bytes, "B"), setup.cache_source, a.cache_share, a.cache_speedup),
       fmt::format("popularity: Zipf exponent {:g}, sets {}; Criteo 1TB is quoted with 1.04 to 1.1", s.embedding.skew,
                   config::enum_name(s.embedding.lookups)),
-      fmt::format("host: {} to launch a step (10 to 30 us with CUDA graphs); {} kernels per pass over sharded tables (20 to "
-                  "60), {} over replicated ones (8 to 20); {:g} B moved per key to group rows (64 to 160)",
-                  to_text(s.overheads.step), s.overheads.embedding_kernels, s.overheads.replicated_kernels,
-                  s.overheads.sort_bytes_per_key),
-      fmt::format("PCIe: {} per GPU (Azure benchmarks: 51 to 55 GB/s for PCIe 5 x16), {} of header per {}", to_text(s.host.rate),
-                  to_text(s.host.packet_overhead), to_text(s.host.packet)),
+      fmt::format(
+          "host: {} to launch a step (10 to 30 us with CUDA graphs); {} kernels per pass over sharded tables (20 to "
+          "60), {} over replicated ones (8 to 20); {:g} B moved per key to group rows (64 to 160)",
+          to_text(s.overheads.step), s.overheads.embedding_kernels, s.overheads.replicated_kernels,
+          s.overheads.sort_bytes_per_key),
+      fmt::format("PCIe: {} per GPU (Azure benchmarks: 51 to 55 GB/s for PCIe 5 x16), {} of header per {}",
+                  to_text(s.host.rate), to_text(s.host.packet_overhead), to_text(s.host.packet)),
       "links: kernels of one GPU add up; transfers overlap with the layers and updates that do not wait for them",
       "pool: read by all GPUs without sharding or exchange; in training each writes its own distinct rows, and sums of "
       "rows that several GPUs touch cost nothing extra (in favour of the pool)"};
@@ -44,7 +48,8 @@ std::vector<std::string> assumptions(const Setup& setup) {
 struct Columns {
   Report& r;
   std::size_t add(std::string id, std::string label, std::string unit, std::string rule, std::string formula = "") {
-    r.metrics.push_back({std::move(id), std::move(label), std::move(unit), std::move(formula), std::move(rule), {}, ""});
+    r.metrics.push_back(
+        {std::move(id), std::move(label), std::move(unit), std::move(formula), std::move(rule), {}, ""});
     return r.metrics.size() - 1;
   }
 };
@@ -52,8 +57,10 @@ struct Columns {
 std::string part_id(const std::string& name) {
   std::string id = "part_";
   for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) id += c;
-    else if (id.back() != '_') id += '_';
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      id += c;
+    else if (id.back() != '_')
+      id += '_';
   }
   return id;
 }
@@ -73,9 +80,11 @@ void add_metrics(Report& r, const Comparison& in) {
   c.add("step_time", "Step", "s", "sum of what parts expose, step.h");
   c.add("evaluation_time", "Evaluation carried by a step", "s", "e T_forward(B_e) B / B_e");
   c.add("pooling_time", "Pooling", "s", "keys, rows, exchange and sums of one forward pass, nothing overlapped");
-  c.add("samples_per_second", "Samples a second", "count", "batch over step and evaluation", "batch / (step_time + evaluation_time)");
+  c.add("samples_per_second", "Samples a second", "count", "batch over step and evaluation",
+        "batch / (step_time + evaluation_time)");
   c.add("step_gain", "Gain in time of a step", "times", "over the baseline", "baseline.step_time / step_time");
-  c.add("pooling_gain", "Gain in time of pooling", "times", "over the baseline", "baseline.pooling_time / pooling_time");
+  c.add("pooling_gain", "Gain in time of pooling", "times", "over the baseline",
+        "baseline.pooling_time / pooling_time");
   c.add("row_rate", "Rate of rows per GPU", "B/s", "access.h, at the mean width of rows");
   c.add("looked_up", "Rows looked up", "B", "B sum of P D w");
   c.add("sent", "Sent by the busiest GPU, forward", "B", "partial sums of its shards");
@@ -188,8 +197,10 @@ void add_constants(Report& r, const Comparison& in) {
   add("scale_up_rate", "NVLink rate of a GPU, per direction", setup.scale_up, "B/s", catalog);
   add("network_rate", "NIC rate of a GPU, per direction", setup.network, "B/s", "the scenario or the catalog");
   add("cache", "On-chip cache", setup.cache_bytes, "B", setup.cache_source);
-  add("stream_efficiency", "Share of the peak rate that streams reach", s.access.stream_efficiency, "ratio", "access.stream_efficiency");
-  add("row_overhead", "Bus time of a row beside its bytes", static_cast<double>(s.access.row_overhead.count), "B", "access.row_overhead");
+  add("stream_efficiency", "Share of the peak rate that streams reach", s.access.stream_efficiency, "ratio",
+      "access.stream_efficiency");
+  add("row_overhead", "Bus time of a row beside its bytes", static_cast<double>(s.access.row_overhead.count), "B",
+      "access.row_overhead");
   add("skew", "Zipf exponent", s.embedding.skew, "ratio", "embedding.skew");
 }
 
@@ -236,9 +247,12 @@ std::string cell_name(const MapCell& c) {
 
 // Rows: GPUs, links, sharding; columns: pooling factors; cells: the rate that gives 22.8.
 report::Table iso_table(const Map& map, std::int64_t dim, Format weights, std::int64_t batch) {
-  report::Table t{fmt::format("Rate of the pool per GPU, TB/s, at which the gain is {}: width {}, {}, {} samples per GPU",
-                              kPublishedGain, dim, config::enum_name(weights), batch),
-                  {{"GPUs"}, {"links", false}, {"sharding", false}}, {}, {}};
+  report::Table t{
+      fmt::format("Rate of the pool per GPU, TB/s, at which the gain is {}: width {}, {}, {} samples per GPU",
+                  kPublishedGain, dim, config::enum_name(weights), batch),
+      {{"GPUs"}, {"links", false}, {"sharding", false}},
+      {},
+      {}};
   std::vector<double> factors;
   for (const MapCell& c : map.cells) {
     if (std::find(factors.begin(), factors.end(), c.pooling) == factors.end()) factors.push_back(c.pooling);
@@ -263,7 +277,8 @@ Result<Comparison> compare(const Scenario& scenario, const catalog::Catalog& cat
   PR_ASSIGN(const std::unique_ptr<Machine> machine, calibrated_machine(out.setup.gpu, scenario.cluster.network_rate));
   out.provenance = machine->provenance();
   for (const Store store : scenario.compare) out.outcomes.emplace_back(store, evaluate(out.setup, store, *machine));
-  const bool answers = std::any_of(out.outcomes.begin(), out.outcomes.end(), [](const auto& o) { return o.second.has_value(); });
+  const bool answers =
+      std::any_of(out.outcomes.begin(), out.outcomes.end(), [](const auto& o) { return o.second.has_value(); });
   if (!answers && !out.outcomes.empty()) return fail(out.outcomes.front().second.error());
   return out;
 }
@@ -272,16 +287,19 @@ report::Report dlrm_report(const config::Document<Scenario>& doc, const Comparis
   const Scenario& s = doc.value;
   Report r;
   add_identity(r, doc, version);
-  r.header = {{"model", tables_text(in.setup)},
-              {"step", fmt::format("{} of {} samples, sharding {}, exchange {}", config::enum_name(s.step.phase),
-                                   s.step.batch, config::enum_name(s.sharding.spread), config::enum_name(s.sharding.exchange))},
-              {"cluster", fmt::format("{} {} in NVLink domains of {}, NIC {} per GPU", s.cluster.gpus, in.setup.gpu.name,
-                                      in.setup.domain, human(in.setup.network, "B/s"))},
-              {"kernels", in.provenance}};
+  r.header = {
+      {"model", tables_text(in.setup)},
+      {"step", fmt::format("{} of {} samples, sharding {}, exchange {}", config::enum_name(s.step.phase), s.step.batch,
+                           config::enum_name(s.sharding.spread), config::enum_name(s.sharding.exchange))},
+      {"cluster", fmt::format("{} {} in NVLink domains of {}, NIC {} per GPU", s.cluster.gpus, in.setup.gpu.name,
+                              in.setup.domain, human(in.setup.network, "B/s"))},
+      {"kernels", in.provenance}};
   for (const auto& [store, outcome] : in.outcomes) {
     if (!outcome) continue;
     for (const std::string& text : outcome->overrides) r.header.emplace_back("as_published", text);
-    if (store == Store::pool) r.header.emplace_back("pool rate", human(outcome->row_rate, "B/s") + " of rows, limited by " + outcome->row_limit);
+    if (store == Store::pool)
+      r.header.emplace_back("pool rate",
+                            human(outcome->row_rate, "B/s") + " of rows, limited by " + outcome->row_limit);
   }
   if (std::none_of(r.header.begin(), r.header.end(), [](const auto& h) { return h.first == "as_published"; })) {
     r.header.emplace_back("as_published", "none: every rate is within the cuts of its path");
@@ -312,21 +330,24 @@ report::Report dlrm_report(const config::Document<Scenario>& doc, const Comparis
 report::Report map_report(const config::Document<Scenario>& doc, const Map& map, std::string_view version) {
   Report r;
   add_identity(r, doc, version);
-  r.header = {{"map", fmt::format("pooling with {} of {} equal tables: pool against NVLink, same batch and GPUs", human(map.table_bytes, "B"),
-                                  map.tables)},
+  r.header = {{"map", fmt::format("pooling with {} of {} equal tables: pool against NVLink, same batch and GPUs",
+                                  human(map.table_bytes, "B"), map.tables)},
               {"gpu", doc.value.cluster.gpu},
               {"kernels", map.provenance},
-              {"as_published", "rates above 0.9 TB/s per GPU are beyond a port of the appliance, above 14.4 TB/s beyond all of it"}};
+              {"as_published",
+               "rates above 0.9 TB/s per GPU are beyond a port of the appliance, above 14.4 TB/s beyond all of it"}};
   Columns columns{r};
   columns.add("baseline_pooling_time", "Pooling of the NVLink baseline", "s", "Outcome::pooling");
   for (const double rate : map_rates()) {
-    columns.add(fmt::format("gain_{:g}", rate / 1e9), fmt::format("Gain at {}", rate_text(rate)), "times", "baseline over pool");
+    columns.add(fmt::format("gain_{:g}", rate / 1e9), fmt::format("Gain at {}", rate_text(rate)), "times",
+                "baseline over pool");
   }
   columns.add("iso_rate", "Rate at which the gain is 22.8", "B/s", "c / (t_baseline / 22.8 - a), map.h");
   columns.add("baseline_fits", "Whether the baseline holds the tables", "count", "1: yes");
-  r.constants = {{"published_gain", "Published gain", kPublishedGain, "times", "arXiv 2507.14000, section 7"},
-                 {"port_rate", "A port of the appliance", kPortRate, "B/s", "arXiv 2507.14000, section 3.3: 7.2 Tb/s"},
-                 {"appliance_rate", "All ports of it", kApplianceRate, "B/s", "arXiv 2507.14000, section 3.3: 16 x 7.2 Tb/s"}};
+  r.constants = {
+      {"published_gain", "Published gain", kPublishedGain, "times", "arXiv 2507.14000, section 7"},
+      {"port_rate", "A port of the appliance", kPortRate, "B/s", "arXiv 2507.14000, section 3.3: 7.2 Tb/s"},
+      {"appliance_rate", "All ports of it", kApplianceRate, "B/s", "arXiv 2507.14000, section 3.3: 16 x 7.2 Tb/s"}};
   std::size_t port = 0, appliance = 0, beyond = 0, never = 0;
   for (const MapCell& cell : map.cells) {
     report::Case c;
@@ -349,11 +370,14 @@ report::Report map_report(const config::Document<Scenario>& doc, const Map& map,
   r.tables.push_back(iso_table(map, 128, Format::fp32, 4096));
   r.tables.push_back(iso_table(map, 64, Format::fp16, 512));
   r.tables.push_back(iso_table(map, 256, Format::fp32, 64));
-  r.tables.front().notes = {"*: more than a port (0.9 TB/s); **: more than an appliance (14.4 TB/s); never: the part of the "
-                            "pool's time that does not depend on its rate is already longer"};
+  r.tables.front().notes = {
+      "*: more than a port (0.9 TB/s); **: more than an appliance (14.4 TB/s); never: the part of the "
+      "pool's time that does not depend on its rate is already longer"};
   report::Table gains{"Share of the cells of the map", {{"", false}, {"cells"}, {"share"}}, {}, {}};
   const auto row = [&](const char* text, std::size_t n) {
-    gains.rows.push_back({text, fmt::format("{}", n), fmt::format("{:.1f} %", 100.0 * static_cast<double>(n) / static_cast<double>(map.cells.size()))});
+    gains.rows.push_back(
+        {text, fmt::format("{}", n),
+         fmt::format("{:.1f} %", 100.0 * static_cast<double>(n) / static_cast<double>(map.cells.size()))});
   };
   row("22.8x at or below the rate of a port", port);
   row("only between a port and an appliance for each GPU", appliance);
@@ -362,10 +386,12 @@ report::Report map_report(const config::Document<Scenario>& doc, const Map& map,
   r.tables.push_back(std::move(gains));
   std::string text = "Assumptions.";
   for (const std::string& a : rests_on) text += " " + a + ".";
-  r.reading = {"22.8x is a property of the baseline: it comes out where many GPUs send row-wise partial sums of few lookups each "
-               "over NICs, and vanishes with table-wise sharding, larger pooling factors, or one NVLink domain. --format csv or "
-               "json has every cell with its gains and the rate that it takes.",
-               std::move(text)};
+  r.reading = {
+      "22.8x is a property of the baseline: it comes out where many GPUs send row-wise partial sums of few lookups "
+      "each "
+      "over NICs, and vanishes with table-wise sharding, larger pooling factors, or one NVLink domain. --format csv or "
+      "json has every cell with its gains and the rate that it takes.",
+      std::move(text)};
   return r;
 }
 
@@ -385,7 +411,8 @@ Result<std::vector<sensitivity::Metric>> evaluate_dlrm(const std::string& file, 
     metrics.push_back({name + "/pooling_time", outcome->pooling, "s"});
     metrics.push_back({name + "/samples_per_second", outcome->samples_per_second, "count"});
     metrics.push_back({name + "/device_memory", outcome->memory.device(), "B"});
-    if (const Energy energy = energy_of(in.setup, *outcome); energy.known) metrics.push_back({name + "/gpu_energy", energy.step, "J"});
+    if (const Energy energy = energy_of(in.setup, *outcome); energy.known)
+      metrics.push_back({name + "/gpu_energy", energy.step, "J"});
     if (baseline == nullptr || store == Store::nvlink) continue;
     metrics.push_back({name + "/step_gain", baseline->step / outcome->step, "times"});
     metrics.push_back({name + "/pooling_gain", baseline->pooling / outcome->pooling, "times"});

@@ -23,7 +23,8 @@ struct Comparison {
 // Error: no GPU figures, or no store has a result (the first refusal).
 Result<Comparison> compare(const Scenario& scenario, const catalog::Catalog& catalog);
 
-report::Report dlrm_report(const config::Document<Scenario>& doc, const Comparison& comparison, std::string_view version);
+report::Report dlrm_report(const config::Document<Scenario>& doc, const Comparison& comparison,
+                           std::string_view version);
 report::Report map_report(const config::Document<Scenario>& doc, const Map& map, std::string_view version);
 
 // "nvlink/step_time", "pool/pooling_time", ... of every store that has a result, and "pool/pooling_gain" over nvlink.

@@ -93,10 +93,9 @@ std::span<const EnumName<LookupSets>> names_of(LookupSets) {
   return kNames;
 }
 std::span<const EnumName<Interaction>> names_of(Interaction) {
-  static constexpr EnumName<Interaction> kNames[] = {
-      {Interaction::cross, "cross", "DCNv2 cross layers of low rank"},
-      {Interaction::dot, "dot", "dot products of all pairs (DLRM)"},
-      {Interaction::none, "none", "concatenation"}};
+  static constexpr EnumName<Interaction> kNames[] = {{Interaction::cross, "cross", "DCNv2 cross layers of low rank"},
+                                                     {Interaction::dot, "dot", "dot products of all pairs (DLRM)"},
+                                                     {Interaction::none, "none", "concatenation"}};
   return kNames;
 }
 std::span<const EnumName<Phase>> names_of(Phase) {
@@ -107,7 +106,8 @@ std::span<const EnumName<Phase>> names_of(Phase) {
 std::span<const EnumName<Optimizer>> names_of(Optimizer) {
   static constexpr EnumName<Optimizer> kNames[] = {
       {Optimizer::adagrad, "adagrad", "one fp32 state per weight"},
-      {Optimizer::rowwise_adagrad, "rowwise_adagrad", "one fp32 state per row"}, {Optimizer::sgd, "sgd", "no state"}};
+      {Optimizer::rowwise_adagrad, "rowwise_adagrad", "one fp32 state per row"},
+      {Optimizer::sgd, "sgd", "no state"}};
   return kNames;
 }
 std::span<const EnumName<Spread>> names_of(Spread) {
@@ -155,7 +155,8 @@ void describe(Fields& f, Dense& d) {
   f("interaction", d.interaction, {.doc = "How embeddings and dense features meet."});
   f("cross_layers", d.cross_layers, {.doc = "DCNv2: layers.", .min = 0, .max = 64});
   f("cross_rank", d.cross_rank, {.doc = "DCNv2: rank of each layer's matrix.", .min = 1, .max = 1 << 20});
-  f("top", d.top, {.doc = "Widths of the top layers; empty: pooling alone.", .min = 1, .max = 1 << 20, .items_max = 64});
+  f("top", d.top,
+    {.doc = "Widths of the top layers; empty: pooling alone.", .min = 1, .max = 1 << 20, .items_max = 64});
   f("precision", d.precision, {.doc = "Format of matrix products and activations."});
 }
 
@@ -165,15 +166,15 @@ void describe(Fields& f, Step& s) {
   f("optimizer", s.optimizer, {.doc = "Optimizer of rows and of dense weights."});
   f("evaluation", s.evaluation,
     {.doc = "Samples evaluated for each one trained, inside the measured time. MLPerf DLRM-DCNv2: 0.425.",
-     .min = 0, .max = 100});
+     .min = 0,
+     .max = 100});
   f("evaluation_batch", s.evaluation_batch, {.doc = "Samples of one evaluation step.", .min = 1, .max = 1e9});
 }
 
 void describe(Fields& f, Cluster& c) {
   f("gpu", c.gpu, {.doc = "GPU of the catalog."});
   f("gpus", c.gpus, {.doc = "GPUs.", .min = 1, .max = kGpusMax});
-  f("domain", c.domain,
-    {.doc = "GPUs joined by NVLink.", .min = 1, .max = kGpusMax, .absent = "the GPU's own domain"});
+  f("domain", c.domain, {.doc = "GPUs joined by NVLink.", .min = 1, .max = kGpusMax, .absent = "the GPU's own domain"});
   f("network_rate", c.network_rate,
     {.doc = "NIC per GPU and direction.", .max = 1e15, .above = 0, .absent = "the GPU's own NIC"});
 }
@@ -199,7 +200,8 @@ void describe(Fields& f, Access& a) {
 }
 
 void describe(Fields& f, Host& h) {
-  f("rate", h.rate, {.doc = "PCIe per GPU and direction. 51 to 55 GB/s measured for PCIe 5 x16.", .max = 1e15, .above = 0});
+  f("rate", h.rate,
+    {.doc = "PCIe per GPU and direction. 51 to 55 GB/s measured for PCIe 5 x16.", .max = 1e15, .above = 0});
   f("latency", h.latency, {.doc = "Load from host memory. 1 to 2 us.", .max = 1, .above = 0});
   f("outstanding", h.outstanding, {.doc = "Bytes in flight over PCIe: 64 KiB to 1 MiB.", .max = 1e12, .above = 0});
   f("capacity", h.capacity, {.doc = "Host memory per GPU.", .max = 1e16, .above = 0});
@@ -216,7 +218,9 @@ void describe(Fields& f, Pool& p) {
   f("sharers", p.sharers, {.doc = "GPUs that read at once; at most those of the cluster.", .min = 1, .max = kGpusMax});
   f("hot_rows", p.hot_rows, {.doc = "Device memory of each GPU that keeps hot rows.", .max = 1e15});
   f("as_published_rate", p.as_published_rate,
-    {.doc = "Rate per GPU that takes the place of every cut; said with the result.", .max = 1e18, .above = 0,
+    {.doc = "Rate per GPU that takes the place of every cut; said with the result.",
+     .max = 1e18,
+     .above = 0,
      .absent = "the smallest cut holds"});
 }
 
@@ -228,7 +232,8 @@ void describe(Fields& f, Overheads& o) {
     {.doc = "Kernels of one pass over replicated tables. 8 to 20.", .min = 0, .max = 1e5});
   f("sort_bytes_per_key", o.sort_bytes_per_key,
     {.doc = "Bytes moved per lookup to group equal rows: four radix passes of key and position, and flags. 64 to 160.",
-     .min = 0, .max = 1e5});
+     .min = 0,
+     .max = 1e5});
   f("workspace", o.workspace, {.doc = "Device memory of runtime and libraries.", .max = 1e12});
 }
 
@@ -263,8 +268,8 @@ Result<Document> load_scenario(const std::string& file, const std::vector<std::s
 }
 
 std::vector<Table> dlrm_dcnv2_tables() {
-  constexpr std::int64_t kRows[] = {40'000'000, 39'060, 17'295,     7'424,      20'265,     3,       7'122, 1'543, 63,
-                                    40'000'000, 3'067'956, 405'282, 10,         2'209,      11'938,  155,   4,     976,
+  constexpr std::int64_t kRows[] = {40'000'000, 39'060,     17'295,     7'424,      20'265,  3,      7'122, 1'543, 63,
+                                    40'000'000, 3'067'956,  405'282,    10,         2'209,   11'938, 155,   4,     976,
                                     14,         40'000'000, 40'000'000, 40'000'000, 590'152, 12'973, 108,   36};
   constexpr double kPooling[] = {3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1};
   static_assert(std::size(kRows) == std::size(kPooling));

@@ -1,7 +1,7 @@
 // A recommendation model, the machine that it runs on, and how its tables are spread: the input of `photonrail dlrm`.
 //
 // Defaults are the MLPerf DLRM-DCNv2 benchmark on eight H100. Every constant that is not a property of the model or of
-// a catalog GPU has its range and source in assumptions.cc, and is printed with the result. Plain values; any thread.
+// a catalog GPU has its range and source in report.cc, and is printed with the result. Plain values; any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,7 @@
 namespace photonrail::recommendation {
 
 enum class Format : std::uint8_t { fp32, fp16, int8 };
-constexpr double bytes_of(Format format) {
-  return format == Format::fp32 ? 4 : format == Format::fp16 ? 2 : 1;
-}
+constexpr double bytes_of(Format format) { return format == Format::fp32 ? 4 : format == Format::fp16 ? 2 : 1; }
 
 struct Table {  // [[embedding.table]]
   std::int64_t rows = 0;
@@ -59,7 +57,7 @@ struct Step {  // [step]
   Phase phase = Phase::training;
   std::int64_t batch = 55'296;  // samples of all GPUs
   Optimizer optimizer = Optimizer::adagrad;
-  double evaluation = 0;                   // samples evaluated for each one trained, inside the measured time
+  double evaluation = 0;  // samples evaluated for each one trained, inside the measured time
   std::int64_t evaluation_batch = 1 << 20;
 };
 
@@ -79,30 +77,30 @@ enum class Exchange : std::uint8_t { flat, hierarchical };
 struct Sharding {  // [sharding]
   Spread spread = Spread::automatic;
   std::int64_t columns = 2;
-  std::int64_t replicate_below = 0;       // tables of fewer rows are on every GPU
-  Exchange exchange = Exchange::flat;     // hierarchical: partial sums are added inside the domain first
+  std::int64_t replicate_below = 0;    // tables of fewer rows are on every GPU
+  Exchange exchange = Exchange::flat;  // hierarchical: partial sums are added inside the domain first
 };
 
 // Reading rows at random from a memory. See access.h for the theory.
-struct Access {  // [access]
-  double stream_efficiency = 0.90;            // of the peak rate, for whole pages
-  Bytes row_overhead = {64};                  // bus time that a row costs beside its bytes
+struct Access {                     // [access]
+  double stream_efficiency = 0.90;  // of the peak rate, for whole pages
+  Bytes row_overhead = {64};        // bus time that a row costs beside its bytes
   Bytes transaction = {32};
-  std::optional<Bytes> outstanding;           // bytes in flight; absent: 2.0 MB scaled with the memory rate of an H100
+  std::optional<Bytes> outstanding;  // bytes in flight; absent: 2.0 MB scaled with the memory rate of an H100
   Time latency = nanoseconds(600);
-  std::optional<Bytes> cache;                 // on-chip cache of the GPU; absent: by the GPU's name
-  double cache_share = 0.5;                   // of it that keeps hot rows
-  double cache_speedup = 1.7;                 // its read rate over that of memory
+  std::optional<Bytes> cache;  // on-chip cache of the GPU; absent: by the GPU's name
+  double cache_share = 0.5;    // of it that keeps hot rows
+  double cache_speedup = 1.7;  // its read rate over that of memory
 };
 
-struct Host {  // [host]: rows in host memory, read over PCIe
+struct Host {                            // [host]: rows in host memory, read over PCIe
   Rate rate = gigabytes_per_second(52);  // per GPU
   Time latency = nanoseconds(1'500);
   Bytes outstanding = {256 * 1024};
-  Bytes capacity = {250'000'000'000};    // per GPU
-  Bytes packet_overhead = {24};          // per `packet` bytes
+  Bytes capacity = {250'000'000'000};  // per GPU
+  Bytes packet_overhead = {24};        // per `packet` bytes
   Bytes packet = {128};
-  Bytes hot_rows = {40'000'000'000};     // device memory of each GPU that keeps hot rows
+  Bytes hot_rows = {40'000'000'000};  // device memory of each GPU that keeps hot rows
 };
 
 // Rows in a photonic memory pool that every GPU reads directly.
@@ -116,12 +114,12 @@ struct Pool {  // [pool]
   std::optional<Rate> as_published_rate;  // per GPU; takes the place of every cut; printed as an override
 };
 
-struct Overheads {  // [overheads]
-  Time step = microseconds(20);             // launch of the step's graph by the host
-  std::int64_t embedding_kernels = 40;      // of one pass over sharded tables: forward, or backward with the update
-  std::int64_t replicated_kernels = 12;     // of one pass over replicated tables
-  double sort_bytes_per_key = 96;           // moved to group the lookups of equal rows before an update
-  Bytes workspace = {3'758'096'384};        // 3.5 GiB per GPU: runtime, NCCL, libraries
+struct Overheads {                       // [overheads]
+  Time step = microseconds(20);          // launch of the step's graph by the host
+  std::int64_t embedding_kernels = 40;   // of one pass over sharded tables: forward, or backward with the update
+  std::int64_t replicated_kernels = 12;  // of one pass over replicated tables
+  double sort_bytes_per_key = 96;        // moved to group the lookups of equal rows before an update
+  Bytes workspace = {3'758'096'384};     // 3.5 GiB per GPU: runtime, NCCL, libraries
 };
 
 enum class Store : std::uint8_t { nvlink, pcie, pool };

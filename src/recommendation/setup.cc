@@ -18,17 +18,17 @@ struct CacheOf {
   std::string_view gpu;
   double bytes;
 };
-constexpr CacheOf kCaches[] = {{"A100", 40e6},  {"A100-40GB", 40e6}, {"H100", 50e6},  {"H100-NVL", 50e6},
-                               {"H100-PCIe", 50e6}, {"H200", 50e6},  {"GH200", 50e6}, {"B200", 126e6},
-                               {"GB200", 126e6}, {"B300", 126e6},    {"GB300", 126e6}, {"L40S", 96e6}};
+constexpr CacheOf kCaches[] = {{"A100", 40e6},      {"A100-40GB", 40e6}, {"H100", 50e6},   {"H100-NVL", 50e6},
+                               {"H100-PCIe", 50e6}, {"H200", 50e6},      {"GH200", 50e6},  {"B200", 126e6},
+                               {"GB200", 126e6},    {"B300", 126e6},     {"GB300", 126e6}, {"L40S", 96e6}};
 constexpr double kUnknownCache = 40e6;
 
 template <class T>
 Result<double> known(const catalog::Figure<T>& figure, std::string_view gpu, std::string_view what) {
   if (figure.known()) return catalog::range_of(figure).base;
   return fail(ErrorCode::invalid_input,
-              fmt::format("the catalog does not know the {} of {}\n  hint: add it in a catalog file (--catalog DIR)", what,
-                          gpu));
+              fmt::format("the catalog does not know the {} of {}\n  hint: add it in a catalog file (--catalog DIR)",
+                          what, gpu));
 }
 
 double bytes_per_second(const std::optional<Rate>& rate, double otherwise) {
@@ -41,8 +41,8 @@ RowPath device_path(const Setup& setup) {
   path.memory.stream = setup.memory_rate * a.stream_efficiency;
   path.memory.transaction = static_cast<double>(a.transaction.count);
   path.memory.overhead = static_cast<double>(a.row_overhead.count);
-  path.memory.outstanding = a.outstanding ? static_cast<double>(a.outstanding->count)
-                                          : kH100Outstanding * setup.memory_rate / kH100Rate;
+  path.memory.outstanding =
+      a.outstanding ? static_cast<double>(a.outstanding->count) : kH100Outstanding * setup.memory_rate / kH100Rate;
   path.memory.latency = to_seconds(a.latency);
   path.limit = "device memory";
   return path;
@@ -83,7 +83,8 @@ double tier_hits(const Setup& setup, const pool::System& system) {
   double lookups = 0;
   for (const Table& t : e.table) {
     tables.push_back({{static_cast<double>(t.rows), t.pooling, e.skew, e.lookups},
-                      static_cast<double>(t.dim) * bytes_of(e.weights), static_cast<double>(t.count)});
+                      static_cast<double>(t.dim) * bytes_of(e.weights),
+                      static_cast<double>(t.count)});
     lookups += t.pooling * static_cast<double>(t.dim * t.count);
   }
   const std::vector<Cached> hits =
@@ -102,9 +103,10 @@ Result<RowPath> pool_path(const Setup& setup, const catalog::Catalog& catalog) {
   PR_ASSIGN(const pool::Resolved resolved, pool::resolve(system, catalog));
   const double hits = tier_hits(setup, system);
   PR_ASSIGN(const pool::EffectiveRate rate,
-            pool::effective_rate(resolved, {.sharers = system.accelerator.count,
-                                            .hit_rate = hits,
-                                            .spread = system.tier.appliances > 1 ? pool::Spread::system : pool::Spread::appliance}));
+            pool::effective_rate(
+                resolved, {.sharers = system.accelerator.count,
+                           .hit_rate = hits,
+                           .spread = system.tier.appliances > 1 ? pool::Spread::system : pool::Spread::appliance}));
   RowPath path;
   path.memory.stream = rate.rate * a.stream_efficiency;
   path.memory.transaction = static_cast<double>(a.transaction.count);
@@ -115,9 +117,9 @@ Result<RowPath> pool_path(const Setup& setup, const catalog::Catalog& catalog) {
   if (p.as_published_rate) {
     path.memory.stream = photonrail::bytes_per_second(*p.as_published_rate) * a.stream_efficiency;
     path.limit = "the published rate";
-    path.overrides.push_back(fmt::format(
-        "pool.as_published_rate = {} takes the place of {} per GPU, which is what the smallest cut allows",
-        to_text(*p.as_published_rate), report::human(rate.rate, "B/s")));
+    path.overrides.push_back(
+        fmt::format("pool.as_published_rate = {} takes the place of {} per GPU, which is what the smallest cut allows",
+                    to_text(*p.as_published_rate), report::human(rate.rate, "B/s")));
   }
   return path;
 }
@@ -141,8 +143,9 @@ Result<Setup> make_setup(const Scenario& scenario, const catalog::Catalog& catal
   setup.domain = scenario.cluster.domain.value_or(static_cast<std::int64_t>(domain));
   const std::int64_t gpus = scenario.cluster.gpus;
   if (gpus > setup.domain && gpus % setup.domain != 0) {
-    return fail(ErrorCode::invalid_input,
-                fmt::format("{} GPUs do not fill scale-up domains of {}\n  hint: give cluster.domain", gpus, setup.domain));
+    return fail(
+        ErrorCode::invalid_input,
+        fmt::format("{} GPUs do not fill scale-up domains of {}\n  hint: give cluster.domain", gpus, setup.domain));
   }
   setup.cache_bytes = kUnknownCache;
   setup.cache_source = "not known for this GPU; 40 MB assumed";
@@ -159,8 +162,8 @@ Result<Setup> make_setup(const Scenario& scenario, const catalog::Catalog& catal
   if (std::find(compare.begin(), compare.end(), Store::pool) != compare.end()) {
     PR_ASSIGN(setup.pool, pool_path(setup, catalog));
     const pool::System system = system_of(setup);
-    setup.pool_capacity = static_cast<double>((system.module.hbm() + system.module.ddr).count) *
-                          static_cast<double>(system.modules());
+    setup.pool_capacity =
+        static_cast<double>((system.module.hbm() + system.module.ddr).count) * static_cast<double>(system.modules());
   }
   return setup;
 }

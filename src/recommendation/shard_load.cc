@@ -22,12 +22,11 @@ Kinds kinds_of(const Setup& setup, const Plan& plan) {
   Kinds kinds;
   for (std::size_t t = 0; t < setup.tables.size(); ++t) {
     const Table& table = setup.tables[t];
-    const auto [at, added] =
-        known.try_emplace({table.rows, table.dim, table.pooling, replicated[t]}, kinds.all.size());
+    const auto [at, added] = known.try_emplace({table.rows, table.dim, table.pooling, replicated[t]}, kinds.all.size());
     if (added) {
       const auto dim = static_cast<double>(table.dim);
-      kinds.all.push_back({{static_cast<double>(table.rows), table.pooling, e.skew, e.lookups},
-                           dim, dim * bytes_of(e.weights)});
+      kinds.all.push_back(
+          {{static_cast<double>(table.rows), table.pooling, e.skew, e.lookups}, dim, dim * bytes_of(e.weights)});
     }
     TableKind& kind = kinds.all[at->second];
     (replicated[t] ? kind.replicated : kind.sharded) += 1;
@@ -190,7 +189,8 @@ Loads loads_of(const Setup& setup, Store store, const Plan& plan, double samples
   for (const TableKind& k : kinds.all) {
     Distinct rows;
     if (seen > 0) rows.all = distinct_rows(k.popularity, seen);
-    if (seen > 0 && store != Store::nvlink) rows.near = std::min(rows.all, distinct_rows(k.popularity, seen, k.hot_ranks));
+    if (seen > 0 && store != Store::nvlink)
+      rows.near = std::min(rows.all, distinct_rows(k.popularity, seen, k.hot_ranks));
     distinct.push_back(rows);
   }
 
@@ -209,7 +209,8 @@ Loads loads_of(const Setup& setup, Store store, const Plan& plan, double samples
     for (std::size_t t = 0; t < setup.tables.size(); ++t) {
       if (is_replicated[t]) continue;
       const TableKind& k = kinds.all[kinds.of[t]];
-      add(one, builder.load(k, k.popularity.pooling, k.dim, distinct[kinds.of[t]], builder.paths.far, builder.paths.near));
+      add(one,
+          builder.load(k, k.popularity.pooling, k.dim, distinct[kinds.of[t]], builder.paths.far, builder.paths.near));
       one.table_bytes += table_bytes(setup, k);
       one.partial += k.dim;
     }

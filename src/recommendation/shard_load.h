@@ -13,10 +13,10 @@ struct TableKind {
   Popularity popularity;
   double dim = 0;
   double row_bytes = 0;
-  double sharded = 0;     // tables of the kind
+  double sharded = 0;  // tables of the kind
   double replicated = 0;
-  double hit = 0;         // share of lookups served by cache or hot rows
-  double hot_ranks = 0;   // most popular values that are kept there
+  double hit = 0;        // share of lookups served by cache or hot rows
+  double hot_ranks = 0;  // most popular values that are kept there
 };
 
 struct Load {
@@ -33,12 +33,12 @@ struct Load {
 
 struct Loads {
   std::vector<TableKind> kinds;
-  std::vector<Load> gpus;            // of sharded tables; for a pool one entry: any GPU
-  Load largest;                      // each field the largest of any GPU
-  Load sum;                          // over GPUs
-  Load replicated;                   // of replicated tables, on every GPU, for one sample of its own
-  double replicated_elements = 0;    // of these tables
-  double sharded_width = 0;          // elements of all pooled vectors of sharded tables
+  std::vector<Load> gpus;          // of sharded tables; for a pool one entry: any GPU
+  Load largest;                    // each field the largest of any GPU
+  Load sum;                        // over GPUs
+  Load replicated;                 // of replicated tables, on every GPU, for one sample of its own
+  double replicated_elements = 0;  // of these tables
+  double sharded_width = 0;        // elements of all pooled vectors of sharded tables
   double replicated_width = 0;
   std::vector<double> domain_partial;  // elements of partial sums that leave a domain, after it has added its own
 };

@@ -49,7 +49,9 @@ double Zipf::power_sum(double ranks) const {
 
 double Zipf::probability(double rank) const { return std::pow(rank, -exponent_) / norm_; }
 
-double Zipf::mass(double ranks) const { return std::clamp(power_sum(std::clamp(ranks, 0.0, values_)) / norm_, 0.0, 1.0); }
+double Zipf::mass(double ranks) const {
+  return std::clamp(power_sum(std::clamp(ranks, 0.0, values_)) / norm_, 0.0, 1.0);
+}
 
 double Zipf::distinct(double lookups, double ranks) const {
   double sum = 0;
@@ -86,8 +88,8 @@ std::vector<Cached> cache_hits(std::span<const CachedTable> tables, double cache
   const auto bytes_at = [&](double threshold) {
     double bytes = 0;
     for (std::size_t i = 0; i < tables.size(); ++i) {
-      bytes += tables[i].weight * tables[i].row_bytes *
-               cached_rows(tables[i].popularity, laws[i].ranks_above(threshold));
+      bytes +=
+          tables[i].weight * tables[i].row_bytes * cached_rows(tables[i].popularity, laws[i].ranks_above(threshold));
     }
     return bytes;
   };

@@ -1,8 +1,8 @@
 // How often rows of an embedding table are looked up, and what a cache of the hot rows saves.
 //
-// Theory: the i-th most popular of N values is looked up with probability p_i = i^-s / H, H = sum over i of i^-s (Zipf).
-// s = 0 is uniform. Of B lookups, sum over i of 1 - (1 - p_i)^B are of distinct values. Sums over ranks are exact up to
-// rank 256 and integrals (midpoint rule for the sum) beyond; the relative error is below 1e-4 for s <= 3.
+// Theory: the i-th most popular of N values is looked up with probability p_i = i^-s / H, H = sum over i of i^-s
+// (Zipf). s = 0 is uniform. Of B lookups, sum over i of 1 - (1 - p_i)^B are of distinct values. Sums over ranks are
+// exact up to rank 256 and integrals (midpoint rule for the sum) beyond; the relative error is below 1e-4 for s <= 3.
 //
 // Lookups of a pooled feature come in one of two ways (LookupSets): each is a draw of its own, or the value drawn
 // first fixes the whole set of `pooling` rows, as in the multi-hot data set of MLPerf DLRM-DCNv2, which was made from a
@@ -24,11 +24,11 @@ class Zipf {
   Zipf(std::int64_t values, double exponent);
 
   double values() const { return values_; }
-  double probability(double rank) const;       // of the rank-th most popular, from 1
-  double mass(double ranks) const;             // of the `ranks` most popular together; 1 for all
+  double probability(double rank) const;  // of the rank-th most popular, from 1
+  double mass(double ranks) const;        // of the `ranks` most popular together; 1 for all
   double distinct(double lookups) const { return distinct(lookups, values_); }  // expected, among so many draws
   double distinct(double lookups, double ranks) const;  // of those that are of the `ranks` most popular values
-  double ranks_above(double probability) const;  // how many values are at least so likely
+  double ranks_above(double probability) const;         // how many values are at least so likely
 
  private:
   double power_sum(double ranks) const;  // sum of i^-s up to `ranks`

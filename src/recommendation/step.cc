@@ -14,8 +14,8 @@ namespace {
 using operators::Collective;
 using operators::KernelTime;
 
-constexpr double kKeyBytes = 4;   // row numbers between GPUs
-constexpr double kSumBytes = 4;   // an element of a summed gradient
+constexpr double kKeyBytes = 4;  // row numbers between GPUs
+constexpr double kSumBytes = 4;  // an element of a summed gradient
 constexpr double kLaunchesOfOptimizer = 2;
 
 double dense_state_bytes(Optimizer optimizer) { return optimizer == Optimizer::sgd ? 0 : 4; }
@@ -29,8 +29,13 @@ struct Exchanged {
 class Model {
  public:
   Model(const Setup& setup, Store store, const Machine& machine, Plan plan)
-      : s_(setup.scenario), setup_(setup), store_(store), machine_(machine), plan_(std::move(plan)),
-        net_(dense_network(setup.scenario.dense, setup.tables)), gpus_(static_cast<double>(s_.cluster.gpus)),
+      : s_(setup.scenario),
+        setup_(setup),
+        store_(store),
+        machine_(machine),
+        plan_(std::move(plan)),
+        net_(dense_network(setup.scenario.dense, setup.tables)),
+        gpus_(static_cast<double>(s_.cluster.gpus)),
         batch_(static_cast<double>(s_.step.batch)),
         loads_(loads_of(setup, store, plan_, s_.step.phase == Phase::training ? batch_ : 0)) {}
 
@@ -151,15 +156,16 @@ class Model {
   }
   KernelTime replicated_backward() const {
     const double samples = batch_ / gpus_;
-    const double moved = samples * (loads_.replicated.elements * wire() +
-                                    loads_.replicated.lookups * s_.overheads.sort_bytes_per_key) +
-                         loads_.replicated_elements * kSumBytes;
+    const double moved =
+        samples * (loads_.replicated.elements * wire() + loads_.replicated.lookups * s_.overheads.sort_bytes_per_key) +
+        loads_.replicated_elements * kSumBytes;
     return machine_.stream(moved, replicated_kernels());
   }
   KernelTime all_reduce() const {
     const double bytes = net_.parameters() * activation() + loads_.replicated_elements * wire();
     if (s_.cluster.gpus == 1 || bytes == 0) return {};
-    return machine_.collective(Collective::all_reduce, {s_.cluster.gpus, std::min(s_.cluster.gpus, setup_.domain)}, bytes);
+    return machine_.collective(Collective::all_reduce, {s_.cluster.gpus, std::min(s_.cluster.gpus, setup_.domain)},
+                               bytes);
   }
   KernelTime dense_update() const {
     // Weights and state in fp32 read and written, gradient read, weights converted to what products want (HugeCTR does
@@ -225,10 +231,10 @@ std::vector<Part> Model::forward(double batch) const {
                          part("replicated tables", Resource::rows, replicated_gather(batch))});
   parts.push_back(part("add partial sums", Resource::memory, combine(batch)));
   if (s_.dense.top.empty()) return parts;
-  parts.push_back(part("interaction, memory", Resource::memory,
-                       beside(net_.forward_elements(), samples, 1 + net_.cross_layers)));
-  parts.push_back(part("interaction, products", Resource::compute,
-                       products(net_.cross, samples, false, true) + dots(samples, 1)));
+  parts.push_back(
+      part("interaction, memory", Resource::memory, beside(net_.forward_elements(), samples, 1 + net_.cross_layers)));
+  parts.push_back(
+      part("interaction, products", Resource::compute, products(net_.cross, samples, false, true) + dots(samples, 1)));
   parts.push_back(part("top layers", Resource::compute, products(net_.top, samples, false, true)));
   return parts;
 }
@@ -243,9 +249,10 @@ void Model::backward(std::vector<Part>& parts) const {
                          beside(net_.backward_elements(), samples, 1 + 2 * net_.cross_layers)));
   }
   parts.push_back(part("spread gradients", Resource::memory, combine(batch_)));
-  add_overlapped(parts, {part("exchange gradients", Resource::links, exchange(batch_).time),
-                         part("bottom layers, backward", Resource::compute, products(net_.bottom, samples, true, false)),
-                         part("replicated tables, backward", Resource::memory, replicated_backward())});
+  add_overlapped(parts,
+                 {part("exchange gradients", Resource::links, exchange(batch_).time),
+                  part("bottom layers, backward", Resource::compute, products(net_.bottom, samples, true, false)),
+                  part("replicated tables, backward", Resource::memory, replicated_backward())});
   if (!plan_.shards.empty()) {
     parts.push_back(part("group equal rows", Resource::memory, group_rows()));
     parts.push_back(part("add gradients of rows", Resource::rows, reduce_rows()));
@@ -261,9 +268,7 @@ double exposed_of(const std::vector<Part>& parts) {
   return sum;
 }
 
-double Model::forward_seconds(double batch) const {
-  return to_seconds(s_.overheads.step) + exposed_of(forward(batch));
-}
+double Model::forward_seconds(double batch) const { return to_seconds(s_.overheads.step) + exposed_of(forward(batch)); }
 
 double Model::pooling_seconds() const {
   return keys(batch_).seconds + gather(batch_).seconds + exchange(batch_).time.seconds + combine(batch_).seconds +
@@ -301,9 +306,7 @@ Memory memory_of(const Setup& setup, Store store, const Model& model) {
   return m;
 }
 
-std::string size_text(double bytes) {
-  return to_text(Bytes{static_cast<std::int64_t>(bytes / 1e6) * 1'000'000});
-}
+std::string size_text(double bytes) { return to_text(Bytes{static_cast<std::int64_t>(bytes / 1e6) * 1'000'000}); }
 
 Status fits(const Memory& m, Store store) {
   if (m.device() > m.capacity) {
@@ -314,11 +317,12 @@ Status fits(const Memory& m, Store store) {
                             size_text(m.activations), size_text(m.capacity), size_text(m.device() - m.capacity)));
   }
   if (m.store_tables > m.store_capacity && store != Store::nvlink) {
-    return fail(ErrorCode::infeasible,
-                fmt::format("{}: the tables need {}{} and there are {}: {} short\n  hint: {}", config::enum_name(store),
-                            size_text(m.store_tables), store == Store::pcie ? " of host memory per GPU" : " of the pool",
-                            size_text(m.store_capacity), size_text(m.store_tables - m.store_capacity),
-                            store == Store::pcie ? "raise host.capacity or cluster.gpus" : "raise pool.tier.appliances"));
+    return fail(
+        ErrorCode::infeasible,
+        fmt::format("{}: the tables need {}{} and there are {}: {} short\n  hint: {}", config::enum_name(store),
+                    size_text(m.store_tables), store == Store::pcie ? " of host memory per GPU" : " of the pool",
+                    size_text(m.store_capacity), size_text(m.store_tables - m.store_capacity),
+                    store == Store::pcie ? "raise host.capacity or cluster.gpus" : "raise pool.tier.appliances"));
   }
   return {};
 }
@@ -336,7 +340,8 @@ energy::Activity activity_of(const Setup& setup, Store store, const Model& model
   a.flops[static_cast<std::size_t>(dtype)] = passes * samples * model.net().flops();
   double memory_seconds = 0;
   for (const Part& p : out.parts) {
-    if (p.resource == Resource::memory || (p.resource == Resource::rows && store == Store::nvlink)) memory_seconds += p.seconds;
+    if (p.resource == Resource::memory || (p.resource == Resource::rows && store == Store::nvlink))
+      memory_seconds += p.seconds;
   }
   a.memory_bytes = memory_seconds * setup.memory_rate * s.access.stream_efficiency +
                    passes * samples * model.net().activations() * bytes_of(s.dense.precision);
@@ -389,8 +394,10 @@ Result<Outcome> evaluate(const Setup& setup, Store store, const Machine& machine
     // One shard a table stands for "in the pool"; only which tables are replicated matters.
     for (std::int32_t t = 0; t < static_cast<std::int32_t>(setup.tables.size()); ++t) {
       const bool everywhere = setup.tables[static_cast<std::size_t>(t)].rows < s.sharding.replicate_below;
-      if (everywhere) plan.replicated.push_back(t);
-      else plan.shards.push_back({t, 0, 1, 1});
+      if (everywhere)
+        plan.replicated.push_back(t);
+      else
+        plan.shards.push_back({t, 0, 1, 1});
     }
   } else {
     PR_ASSIGN(plan, make_plan(setup.tables, s.sharding, s.cluster.gpus, setup.domain, plan_limits(setup, store)));

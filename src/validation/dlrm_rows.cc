@@ -1,13 +1,13 @@
 // Recommendation: MLPerf Training DLRM-DCNv2 and MLPerf Inference DLRM-v2.
 //
 // What is taken to be known, the same for all rows of a table:
-//   training   HugeCTR with the automatic sharding plan, as recommendation/mlperf.h says; GPUs in NVLink domains of 8 (a
-//              system of fewer is one domain; GB200: 72), a NIC per GPU at the rate of the catalog. The throughput is that of the
-//              whole run, evaluations included. A row that lists the run of another again (same GPUs, same
+//   training   HugeCTR with the automatic sharding plan, as recommendation/mlperf.h says; GPUs in NVLink domains of 8
+//              (a system of fewer is one domain; GB200: 72), a NIC per GPU at the rate of the catalog. The throughput
+//              is that of the whole run, evaluations included. A row that lists the run of another again (same GPUs, same
 //              throughput) stands apart.
-//   inference  every GPU answers by itself, batches of 51,200 pairs of user and item; a sample of the table is 270 pairs
-//              on average (100 to 700, rules of the benchmark). Rows and products in fp16 for 99.9 %, int8 for 99 %. All
-//              rows stand apart: the table tells neither formats nor batches.
+//   inference  every GPU answers by itself, batches of 51,200 pairs of user and item; a sample of the table is 270
+//              pairs on average (100 to 700, rules of the benchmark). Rows and products in fp16 for 99.9 %, int8 for
+//              99 %. All rows stand apart: the table tells neither formats nor batches.
 #include <fmt/format.h>
 
 #include <map>
@@ -104,11 +104,14 @@ Result<std::vector<Point>> score_dlrm_training(const Csv& table, const Scoring& 
     point.gpu = accelerator_of(table.text(row, "accelerator"));
     point.row.published = measured;
     const std::string gpus = table.text(row, "num_accel");
-    point.row.case_name = fmt::format("DLRM-DCNv2, {} samples on {} x {} ({} {})", table.text(row, "global_batch"), gpus,
-                                      table.text(row, "accelerator"), table.text(row, "submitter"), table.text(row, "round"));
+    point.row.case_name =
+        fmt::format("DLRM-DCNv2, {} samples on {} x {} ({} {})", table.text(row, "global_batch"), gpus,
+                    table.text(row, "accelerator"), table.text(row, "submitter"), table.text(row, "round"));
     const bool again = !seen.insert(fmt::format("{} {} {}", point.gpu, gpus, *measured)).second;
-    if (again) point.apart = "the run of another row, listed again";
-    else if (!point.gpu.empty()) point.gate = "dlrm-training";
+    if (again)
+      point.apart = "the run of another row, listed again";
+    else if (!point.gpu.empty())
+      point.gate = "dlrm-training";
     const auto make = [&]() -> Result<double> {
       PR_ASSIGN(const rec::Scenario scenario, training_scenario(table, row, scoring));
       point.regime = scenario.cluster.gpus > *scenario.cluster.domain ? "recommendation training, several domains"
@@ -124,7 +127,8 @@ Result<std::vector<Point>> score_dlrm_training(const Csv& table, const Scoring& 
 }
 
 Result<std::vector<Point>> score_dlrm_inference(const Csv& table, const Scoring& scoring) {
-  PR_TRY(table.require({"submitter", "accelerator", "accel_per_node", "nodes", "benchmark", "scenario", "samples_per_s"}));
+  PR_TRY(
+      table.require({"submitter", "accelerator", "accel_per_node", "nodes", "benchmark", "scenario", "samples_per_s"}));
   Machines machines;
   std::vector<Point> points;
   for (std::size_t row = 0; row < table.rows(); ++row) {
