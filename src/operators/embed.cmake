@@ -3,7 +3,7 @@ string(REPLACE "|" ";" files "${FILES}")
 file(WRITE "${OUTPUT}"
   "// Generated from calibration/*.csv by src/operators/embed.cmake.\n#include \"operators/embedded.h\"\n\n"
   "namespace photonrail::operators {\n\nstd::span<const catalog::EmbeddedFile> embedded_files() {\n"
-  "  static constexpr catalog::EmbeddedFile kFiles[] = {\n")
+  "  static const catalog::EmbeddedFile kFiles[] = {\n")
 foreach(file IN LISTS files)
   get_filename_component(name "${file}" NAME)
   file(READ "${file}" content)
