@@ -3,8 +3,8 @@
 // What is taken to be known, the same for all rows of a table:
 //   training   HugeCTR with the automatic sharding plan, as recommendation/mlperf.h says; GPUs in NVLink domains of 8
 //              (a system of fewer is one domain; GB200: 72), a NIC per GPU at the rate of the catalog. The throughput
-//              is that of the whole run, evaluations included. A row that lists the run of another again (same GPUs, same
-//              throughput) stands apart.
+//              is that of the whole run, evaluations included. A row that lists the run of another again (same
+//              GPUs, same throughput) stands apart.
 //   inference  every GPU answers by itself, batches of 51,200 pairs of user and item; a sample of the table is 270
 //              pairs on average (100 to 700, rules of the benchmark). Rows and products in fp16 for 99.9 %, int8 for
 //              99 %. All rows stand apart: the table tells neither formats nor batches.
