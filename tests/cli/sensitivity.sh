@@ -12,7 +12,7 @@ holds "$work/out" "path_saving" "step_energy"
 vary simulate "$step"
 holds "$work/out" "rail_optimised/iteration_time"
 vary estimate "$step"
-holds "$work/out" "rail_optimised/step_time"
+holds "$work/out" "rail_optimised/iteration_time"
 vary dlrm "$root/examples/dlrm-pool.toml"
 holds "$work/out" "step_time"
 vary cost "$step"
@@ -58,7 +58,7 @@ sampled --seed 9
 cmp -s "$work/out" "$work/one" && bad "the seed changes nothing"
 vary energy "$energy" --tornado --vary "components.cpu=100 W..300 W" --vary "components.fans=0.05..0.15" --metric step_energy
 holds "$work/out" "Elasticity" "#|#"
-vary estimate "$step" --vary "scale_up.rate=200 GB/s..900 GB/s:3:log" --metric rail_optimised/step_time --out "$work/sweep"
+vary estimate "$step" --vary "scale_up.rate=200 GB/s..900 GB/s:3:log" --metric rail_optimised/iteration_time --out "$work/sweep"
 for file in report.txt report.json report.csv; do [[ -s $work/sweep/$file ]] || bad "$file is missing or empty"; done
 
 refused 2 "no command with a scenario" "simulate" -- sensitivity simulatte "$step"
