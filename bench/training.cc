@@ -1,5 +1,5 @@
-// Training steps a second on one core: whole evaluations (compute, communication, pipeline, memory) of configurations of
-// GPT-3 175B and a 1T model on 4,096 H100, over the space that Calculon searches: tensor, pipeline and data degree,
+// Training steps a second on one core: whole evaluations (compute, communication, pipeline, memory) of configurations
+// of GPT-3 175B and a 1T model on 4,096 H100, over the space that Calculon searches: tensor, pipeline and data degree,
 // micro-batch, interleaving, recomputation, sharding, sequence parallelism, overlaps, precision. Every evaluation is
 // another configuration out of a shuffled list; all results enter a checksum, and none is kept. The promised rate is
 // checked, and that no evaluation allocates. Calculon: 343 a second in one process (its own system and model files).
@@ -123,8 +123,9 @@ int main() {
   const double each = static_cast<double>(list.size()) / seconds.count();
   const std::uint64_t allocated = allocations() - before;
   const bool kept = each >= kPromised && allocated == 0;
-  std::printf("%-28s %12.0f /s   promised %9.0f   %s   (%zu configurations, %zu fit, %llu allocations, checksum %.6e)\n",
-              "training steps", each, kPromised, kept ? "ok" : "MISSED", list.size(), fit,
-              static_cast<unsigned long long>(allocated), checksum);
+  std::printf(
+      "%-28s %12.0f /s   promised %9.0f   %s   (%zu configurations, %zu fit, %llu allocations, checksum %.6e)\n",
+      "training steps", each, kPromised, kept ? "ok" : "MISSED", list.size(), fit,
+      static_cast<unsigned long long>(allocated), checksum);
   return kept ? 0 : 1;
 }

@@ -32,9 +32,10 @@ Result<StepEstimate> on_calibrated_kernels(const study::Study& study, const Esti
 Result<Estimate> estimate(const study::Study& study, const catalog::Catalog& catalog, const EstimateOptions& options) {
   const model::Scenario& s = study.scenario;
   if (!s.workload.trace.empty()) {
-    return fail(ErrorCode::infeasible,
-                "a step from traces has no closed form\n  hint: `photonrail simulate` runs it; give [model], [training] "
-                "and [parallelism] instead of [workload] for a closed form");
+    return fail(
+        ErrorCode::infeasible,
+        "a step from traces has no closed form\n  hint: `photonrail simulate` runs it; give [model], [training] "
+        "and [parallelism] instead of [workload] for a closed form");
   }
   Estimate out;
   // Switching is what the closed form leaves out, so a policy is one case, whatever its switching times.
@@ -60,7 +61,8 @@ Result<Estimate> estimate(const study::Study& study, const catalog::Catalog& cat
   return out;
 }
 
-Result<std::vector<sensitivity::Metric>> evaluate_estimate(const std::string& file, const std::vector<std::string>& sets,
+Result<std::vector<sensitivity::Metric>> evaluate_estimate(const std::string& file,
+                                                           const std::vector<std::string>& sets,
                                                            const catalog::Catalog& catalog) {
   PR_ASSIGN(const model::LoadedScenario loaded, model::load_scenario(file, sets));
   PR_ASSIGN(const study::Study study, study::make_study(loaded.scenario, catalog, {}));

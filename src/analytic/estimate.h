@@ -1,4 +1,5 @@
-// `photonrail estimate`: the cases of a scenario in closed form, beside the same step on calibrated kernels, with memory.
+// `photonrail estimate`: the cases of a scenario in closed form, beside the same step on calibrated kernels, with
+// memory.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@
 namespace photonrail::analytic {
 
 struct EstimateOptions {
-  bool calibrated = true;    // also on calibrated kernels
+  bool calibrated = true;       // also on calibrated kernels
   bool overlap_tensor = false;  // calibrated: collectives of the tensor group pipelined with products
 };
 
@@ -45,7 +46,8 @@ struct ScenarioText {
 report::Report estimate_report(const study::Study& study, const Estimate& estimate, const ScenarioText& text);
 
 // The experiment of `photonrail sensitivity estimate FILE`.
-Result<std::vector<sensitivity::Metric>> evaluate_estimate(const std::string& file, const std::vector<std::string>& sets,
+Result<std::vector<sensitivity::Metric>> evaluate_estimate(const std::string& file,
+                                                           const std::vector<std::string>& sets,
                                                            const catalog::Catalog& catalog);
 
 }  // namespace photonrail::analytic

@@ -46,14 +46,15 @@ constexpr MemoryPart kMemoryParts[] = {
 
 std::vector<std::string> assumptions_of(const study::Study& study, const Estimate& e) {
   std::vector<std::string> all = {
-      "fabrics and policies: rooflines with the scenario's efficiencies and each communication alone on the fabric, so a "
+      "fabrics and policies: rooflines with the scenario's efficiencies and each communication alone on the fabric, so "
+      "a "
       "lower bound of `photonrail simulate`, equal where nothing else waits (src/analytic/scenario_step.h)",
       fmt::format("matmul_efficiency {}, memory_efficiency {}", study.scenario.cluster.matmul_efficiency,
                   study.scenario.cluster.memory_efficiency),
       "gradients kept in 4 bytes, Adam with 12 bytes of state a parameter (src/analytic/memory.h)"};
   if (e.calibrated) {
-    all.push_back(fmt::format("calibrated: measured kernels, basis {}; {}", operators::name_of(e.calibrated->basis),
-                              e.kernels));
+    all.push_back(
+        fmt::format("calibrated: measured kernels, basis {}; {}", operators::name_of(e.calibrated->basis), e.kernels));
     all.push_back(
         "calibrated: products of a long run below those of the tables by what Azure's sustained products show; "
         "collectives over the scenario's NICs, not its photonic ports (src/analytic/training_evaluator.cc)");
@@ -97,8 +98,15 @@ std::string cell(const report::Report& report, const report::Case& c, const char
 
 report::Table time_table(const report::Report& report) {
   report::Table table{"Step in closed form",
-                      {{"case", false}, {"step", true}, {"computation", true}, {"tensor", true}, {"waiting", true},
-                       {"gradients", true}, {"optimizer", true}, {"update", true}, {"MFU", true}},
+                      {{"case", false},
+                       {"step", true},
+                       {"computation", true},
+                       {"tensor", true},
+                       {"waiting", true},
+                       {"gradients", true},
+                       {"optimizer", true},
+                       {"update", true},
+                       {"MFU", true}},
                       {},
                       {}};
   for (const report::Case& c : report.cases) {
@@ -107,9 +115,9 @@ report::Table time_table(const report::Report& report) {
       continue;
     }
     table.rows.push_back({c.id, cell(report, c, "iteration_time", "s"), cell(report, c, "compute", "s"),
-                          cell(report, c, "tensor", "s"), cell(report, c, "bubble", "s"), cell(report, c, "reduce", "s"),
-                          cell(report, c, "optimizer", "s"), cell(report, c, "update", "s"),
-                          cell(report, c, "mfu", "ratio")});
+                          cell(report, c, "tensor", "s"), cell(report, c, "bubble", "s"),
+                          cell(report, c, "reduce", "s"), cell(report, c, "optimizer", "s"),
+                          cell(report, c, "update", "s"), cell(report, c, "mfu", "ratio")});
   }
   return table;
 }
@@ -122,8 +130,8 @@ report::Table memory_table(const Estimate& e) {
   table.rows.push_back({"capacity", human(e.capacity, "B")});
   const double short_by = e.memory.total() - e.capacity;
   if (short_by > 0) {
-    table.notes.push_back(fmt::format("does not fit: {} short; recompute, shard or split further",
-                                      human(short_by, "B")));
+    table.notes.push_back(
+        fmt::format("does not fit: {} short; recompute, shard or split further", human(short_by, "B")));
   }
   return table;
 }
@@ -146,14 +154,14 @@ report::Report estimate_report(const study::Study& study, const Estimate& e, con
   report.scenario_hash = text.hash;
   report.seed = s.seed;
   report.header = {{"GPUs", fmt::format("{} x {}", s.cluster.gpus, study.gpu.title)},
-                   {"split", fmt::format("data {} x pipeline {} x tensor {}", s.parallelism.data, s.parallelism.pipeline,
-                                         s.parallelism.tensor)},
+                   {"split", fmt::format("data {} x pipeline {} x tensor {}", s.parallelism.data,
+                                         s.parallelism.pipeline, s.parallelism.tensor)},
                    {"batch", fmt::format("{} sequences of {} tokens in {} micro-batches", s.training.global_batch,
                                          s.training.sequence, s.training.microbatches)}};
-  report.constants = {{"tokens", "tokens of a step", e.tokens, "count", "the scenario"},
-                      {"model_flops", "operations that the mathematics needs", e.model_flops, "FLOP",
-                       "src/analytic/training_config.h"},
-                      {"peak", "dense peak of all GPUs at the precision", e.peak, "FLOP/s", "catalog, " + study.gpu.name}};
+  report.constants = {
+      {"tokens", "tokens of a step", e.tokens, "count", "the scenario"},
+      {"model_flops", "operations that the mathematics needs", e.model_flops, "FLOP", "src/analytic/training_config.h"},
+      {"peak", "dense peak of all GPUs at the precision", e.peak, "FLOP/s", "catalog, " + study.gpu.name}};
   const std::vector<std::string> assumptions = assumptions_of(study, e);
   add_metrics(report, assumptions);
   for (const CaseEstimate& one : e.cases) {

@@ -14,8 +14,8 @@
 // which is the paper's s b h (10 + 24/t + 5 a s/(h t)) and s b h (34 + 5 a s/h)/t. 8-bit training stores the inputs of
 // matrix products in 1 byte. The first stage holds activations of
 //   GPipe m, 1F1B min(m, P) micro-batches of its layers; interleaved L (1 + (P-1)/(P V)) layers in all.
-// Workspace: two gathered layers with full sharding, logits in 2 + 4 bytes on the last stage, and a stated allowance for
-// context, collectives and fragmentation.
+// Workspace: two gathered layers with full sharding, logits in 2 + 4 bytes on the last stage, and a stated allowance
+// for context, collectives and fragmentation.
 #pragma once
 
 #include "analytic/training_config.h"

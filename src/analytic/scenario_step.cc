@@ -96,15 +96,9 @@ class Builder {
       if (workload::stage_layers(job_, i).count > workload::stage_layers(job_, stages - 2).count) out.longer = i;
     }
     PR_ASSIGN(out.first, stage(0, out));
-    if (stages > 1) {
-      PR_ASSIGN(out.last, stage(stages - 1, out));
-    }
-    if (out.longer > 0) {
-      PR_ASSIGN(out.middle, stage(1, out));
-    }
-    if (stages > 2) {
-      PR_ASSIGN(out.short_middle, stage(stages - 2, out));
-    }
+    if (stages > 1) { PR_ASSIGN(out.last, stage(stages - 1, out)); }
+    if (out.longer > 0) { PR_ASSIGN(out.middle, stage(1, out)); }
+    if (stages > 2) { PR_ASSIGN(out.short_middle, stage(stages - 2, out)); }
     return out;
   }
 
@@ -213,8 +207,8 @@ class Builder {
   }
 
   // What the next pass of a stage hides of the sum that ends a pass. With sequence parallelism the next pass begins
-  // with a gathering that waits for that sum, but for the embedding and for the time that its message takes. On the last
-  // stage 1F1B's next pass is the backward pass that waits for the loss.
+  // with a gathering that waits for that sum, but for the embedding and for the time that its message takes. On the
+  // last stage 1F1B's next pass is the backward pass that waits for the loss.
   void set_overlaps(Stage& out, const Tasks& t, bool first, bool last, const StepPieces& p) const {
     if (job_.parallelism.tensor == 1) return;
     const double wait = p.late_receives ? std::max(p.hop_forward, p.hop_backward) : 0;
@@ -257,13 +251,11 @@ class Builder {
     PR_ASSIGN(const Bucket embedding, bucket(first ? table : 0, index));
     PR_ASSIGN(const Bucket head, bucket(last ? (borrows ? 0 : table) + norm : 0, index));
     const double reduced = head.reduce + real(layers) * layer.reduce + embedding.reduce;
-    out.reduce_tail =
-        training().overlap_gradients ? tail(t, layer, embedding, head, layers, first) : reduced;
+    out.reduce_tail = training().overlap_gradients ? tail(t, layer, embedding, head, layers, first) : reduced;
     PR_TRY(add_sums(out, t, index, layers, last));
     const std::int64_t parameters = layers * layer.parameters + embedding.parameters + head.parameters;
     const bool sharded = training().sharding != model::Sharding::zero0;
-    const std::int64_t share =
-        sharded ? (parameters + job_.parallelism.data - 1) / job_.parallelism.data : parameters;
+    const std::int64_t share = sharded ? (parameters + job_.parallelism.data - 1) / job_.parallelism.data : parameters;
     out.optimizer = rounded(operators::optimizer_step(share, shape_, job_.gpu));
     const double gathered = head.gather + real(layers) * layer.gather + embedding.gather;
     out.group_work = reductions() * reduced + gathers() * gathered;
@@ -309,9 +301,8 @@ class Builder {
     if (!job_.model.tied_embeddings || stages == 1 || (index > 0 && !last)) return {};
     const std::int64_t table = operators::vocabulary_parameters(shape_);
     const std::int64_t shards = training().sharding == model::Sharding::zero0 ? 1 : job_.parallelism.data;
-    PR_ASSIGN(const double sum,
-              wire_.collective(Collective::all_reduce, Dimension::pipeline, rank(index),
-                               (table + shards - 1) / shards * shape_.gradient_bytes));
+    PR_ASSIGN(const double sum, wire_.collective(Collective::all_reduce, Dimension::pipeline, rank(index),
+                                                 (table + shards - 1) / shards * shape_.gradient_bytes));
     out.reduce_tail = std::max(out.reduce_tail, sum);
     return {};
   }
@@ -326,9 +317,10 @@ class Builder {
 
 Result<StepPieces> scenario_pieces(const study::Study& study, const fabric::Fabric& fabric) {
   if (!study.scenario.workload.trace.empty()) {
-    return fail(ErrorCode::infeasible,
-                "a step from traces has no closed form\n  hint: `photonrail simulate` runs it; give [model], [training] "
-                "and [parallelism] instead of [workload] for a closed form");
+    return fail(
+        ErrorCode::infeasible,
+        "a step from traces has no closed form\n  hint: `photonrail simulate` runs it; give [model], [training] "
+        "and [parallelism] instead of [workload] for a closed form");
   }
   return Builder(study, fabric).build();
 }

@@ -8,8 +8,8 @@
 // congestion, circuits (their switching and waiting), gathering with full sharding behind computation (the group's
 // total time is a bound), stages that wait for each other in turn.
 //
-// Two differences from workload/training.cc's tasks are none: forward and backward collectives of a block follow
-// each other in their group, so an all-gather of a saved input that runs behind a computation delays the sum after it.
+// The collectives of a group run one after the other: an all-gather of a saved input that outlasts the computation it
+// runs behind delays the sum after it.
 #pragma once
 
 #include "analytic/memory.h"

@@ -16,8 +16,8 @@ struct Range {
 
 Status check_divides(const char* part, std::int64_t divisor, const char* whole, std::int64_t value) {
   if (value % divisor == 0) return {};
-  return fail(ErrorCode::invalid_input, fmt::format("{} is {}, which {} ({}) does not divide", whole, value, part,
-                                                    divisor));
+  return fail(ErrorCode::invalid_input,
+              fmt::format("{} is {}, which {} ({}) does not divide", whole, value, part, divisor));
 }
 
 }  // namespace

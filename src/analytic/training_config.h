@@ -39,7 +39,8 @@ enum class Sharding : std::uint8_t {
 };
 enum class Recompute : std::uint8_t { none, selective, full };  // selective: the attention core
 enum class Attention : std::uint8_t {
-  fused,   // FlashAttention, cuDNN: scores stay on chip
+  fused,   // scores stay on chip, kernels of the GPU's own generation (cuDNN, FlashAttention-3)
+  flash2,  // FlashAttention-2 of 2023, written for A100
   scores,  // batched products with scores, softmax and dropout in memory (Megatron-LM before 2023)
 };
 
@@ -56,20 +57,21 @@ struct TrainingConfig {
   bool gpipe = false;       // else 1F1B, interleaved where interleave > 1
   bool sequence_parallel = false;
   bool dropout = false;
+  bool eager = false;         // PyTorch operator by operator: the loss is computed in copies of 4 bytes
   bool loss_scaling = false;  // fp16: gradients are unscaled and checked before the optimizer
   Sharding sharding = Sharding::none;
   Recompute recompute = Recompute::none;
   Attention attention = Attention::fused;
   Precision precision = Precision::bf16;
-  double gradient_bytes = 4;   // of one gradient, stored
-  double reduce_bytes = 4;     // of one gradient on the wire
-  double gather_bytes = 2;     // of one parameter on the wire
+  double gradient_bytes = 4;       // of one gradient, stored
+  double reduce_bytes = 4;         // of one gradient on the wire
+  double gather_bytes = 2;         // of one parameter on the wire
   bool overlap_gradients = true;   // data-parallel reductions run behind the last backward pass
   bool overlap_parameters = true;  // updated parameters are gathered behind the first forward pass of the next step
   bool overlap_messages = false;   // pipeline messages behind computation, where chunks are interleaved
   bool overlap_backward_tensor = false;  // Megatron-LM: saved input gathered behind the gradient of the input, its sum
                                          // behind the gradient of the weight
-  bool overlap_tensor = false;     // collectives pipelined with the products beside them (userbuffers, async TP)
+  bool overlap_tensor = false;           // collectives pipelined with the products beside them (userbuffers, async TP)
 };
 
 // Refuses degrees that do not divide what they split and sizes out of range.

@@ -25,8 +25,8 @@ constexpr double kScoresWritten = 0.56;
 constexpr double kScoresRead = 0.89;
 
 // Products of a training step run for minutes, those of the kernel tables for milliseconds: with power and heat in
-// balance the clock is lower. What Azure's sustained products of 4,096 to 16,384 on a side (azure_gemm.csv) reach of the
-// rate that operators::KernelModel gives for the same shapes, geometric mean of four shapes; the A100's table holds
+// balance the clock is lower. What Azure's sustained products of 4,096 to 16,384 on a side (azure_gemm.csv) reach of
+// the rate that operators::KernelModel gives for the same shapes, geometric mean of four shapes; the A100's table holds
 // Azure's products already. GPUs that Azure did not measure: as H100 and H200 together.
 struct Sustained {
   std::string_view gpu;
@@ -35,16 +35,21 @@ struct Sustained {
 constexpr Sustained kSustained[] = {{"A100", 0.965}, {"H100", 0.934}, {"H200", 0.912}};
 constexpr double kSustainedElsewhere = 0.923;
 
-double sustained_share(std::string_view gpu) {
-  for (const Sustained& s : kSustained) {
+// FLOP/s of FlashAttention-2, head size 128 (azure_memory_p2p_attention.csv), as a share of the bf16 peak.
+constexpr Sustained kFlash2[] = {{"A100", 179.5 / 312}, {"H100", 327.9 / 989}, {"H200", 329.3 / 989}};
+constexpr double kFlash2Elsewhere = 329.3 / 989;
+
+template <std::size_t n>
+double share_of(const Sustained (&table)[n], std::string_view gpu, double elsewhere) {
+  for (const Sustained& s : table) {
     if (s.gpu == gpu) return s.share;
   }
-  return kSustainedElsewhere;
+  return elsewhere;
 }
 
 // From one kernel launch to the next of a framework that issues operators one by one from Python (PyTorch eager).
 constexpr double kHostSeconds = 6e-6;
-constexpr double kForwardKernels = 22;   // of one layer
+constexpr double kForwardKernels = 22;  // of one layer
 constexpr double kBackwardKernels = 36;
 
 double real(std::int64_t n) { return static_cast<double>(n); }
@@ -128,9 +133,14 @@ struct TrainingEvaluator::Work {
   Core attention_core() {
     const double sequences = real(c.micro_batch);
     const double length = real(c.sequence);
-    if (c.attention == Attention::fused) {
+    if (c.attention != Attention::scores) {
       const auto& curve = e.degrees_[e.index(c.tensor)].attention;
-      const double forward = take(curve.at(sequences, length, 0)) / real(c.context);
+      double forward = take(curve.at(sequences, length, 0));
+      // Older kernels are no quicker than later ones at any length.
+      if (c.attention == Attention::flash2) {
+        forward = std::max(forward, curve.flops(sequences, length, 0) / e.flash2_);
+      }
+      forward /= real(c.context);
       return {forward, kBackwardAttention * forward};
     }
     return scores_core(sequences * length * real(s.heads) / t / real(c.context), length, real(s.head_size));
@@ -165,7 +175,8 @@ struct TrainingEvaluator::Work {
     if (c.dropout) seconds += stream(2 * share * h * 5, 2);
     // Plain models have biases, whose gradients read the gradients of all outputs.
     if (!gated()) {
-      seconds += stream(tokens * 2 * (2 * h + real(s.heads + 2 * s.kv_heads) * real(s.head_size) / t + inner_width()), 4);
+      seconds +=
+          stream(tokens * 2 * (2 * h + real(s.heads + 2 * s.kv_heads) * real(s.head_size) / t + inner_width()), 4);
     }
     if (gated()) seconds += stream(tokens * real(s.head_size) * real(s.heads + s.kv_heads) / t * 4);
     return seconds + stream(tokens * inner_width() * (gated() ? 10 : 6));
@@ -191,8 +202,7 @@ struct TrainingEvaluator::Work {
     if (!c.sequence_parallel) {
       const double sum = collective(Collective::all_reduce, c.tensor, 1, 2 * bytes);
       layer.forward.tensor += c.overlap_tensor ? beside(sum, last.forward, t) : sum;
-      layer.backward.tensor +=
-          c.overlap_tensor || c.overlap_backward_tensor ? std::max(0.0, sum - first.weight) : sum;
+      layer.backward.tensor += c.overlap_tensor || c.overlap_backward_tensor ? std::max(0.0, sum - first.weight) : sum;
       return;
     }
     const double gather = collective(Collective::all_gather, c.tensor, 1, format.wire * bytes);
@@ -201,8 +211,8 @@ struct TrainingEvaluator::Work {
       layer.forward.tensor += beside(gather, first.forward, t) + beside(scatter, last.forward, t);
       // Backward: the gradient is gathered beside its product, the saved input behind the same, the sum behind the
       // product for the weight.
-      layer.backward.tensor += beside(gather, last.input, t) + std::max(0.0, gather - first.input) +
-                               std::max(0.0, scatter - first.weight);
+      layer.backward.tensor +=
+          beside(gather, last.input, t) + std::max(0.0, gather - first.input) + std::max(0.0, scatter - first.weight);
       return;
     }
     layer.forward.tensor += gather + scatter;
@@ -320,9 +330,8 @@ struct TrainingEvaluator::Work {
     // moments read, those written, the working weight written.
     const double held = c.sharding == Sharding::full ? shards : 1;
     const double scaling = c.loss_scaling ? 2 * c.gradient_bytes + 6 : 0;  // unscaled in place, weights copied back
-    return stream(parameters / held * c.gradient_bytes +
-                      parameters / shards * (c.gradient_bytes * 2 + 12 + 12 + 2 + scaling),
-                  4);
+    return stream(
+        parameters / held * c.gradient_bytes + parameters / shards * (c.gradient_bytes * 2 + 12 + 12 + 2 + scaling), 4);
   }
 
   struct Ends {
@@ -336,10 +345,14 @@ struct TrainingEvaluator::Work {
     out.embedding_forward.compute = stream(tokens * h * 4);
     out.embedding_backward.compute = stream(tokens * h * (2 + 2 * c.gradient_bytes));
     const Product head = product(tokens, columns, h, Dtype::bf16);
-    // Loss: logits in bf16 are read for the maximum, the exponentials and the gradient, in 4 bytes.
-    out.head_forward.compute = head.forward + stream(tokens / p * h * 4) / kRowShare + stream(tokens * columns * 12, 3);
-    out.head_backward.compute = head.input + head.weight + stream(tokens / p * h * 8) / kRowShare +
-                                stream(tokens * columns * 6);
+    // Loss. Fused: 16-bit logits are read for the maximum and the exponentials, which are written in 4 bytes, and for
+    // the gradient. Eager: copied to 4 bytes, logarithm of the softmax written, its gradient, copied back.
+    const double forward = c.eager ? 18 : 12;
+    const double backward = c.eager ? 18 : 6;
+    out.head_forward.compute =
+        head.forward + stream(tokens / p * h * 4) / kRowShare + stream(tokens * columns * forward, 3);
+    out.head_backward.compute =
+        head.input + head.weight + stream(tokens / p * h * 8) / kRowShare + stream(tokens * columns * backward);
     if (c.tensor == 1) return out;
     const double bytes = 2 * tokens * h;
     const Collective in = c.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce;
@@ -400,13 +413,13 @@ struct TrainingEvaluator::Work {
       out.reduce_tail = each + ends;
       return;
     }
-    out.reduce_tail = c.overlap_gradients ? exposed(layers, each, layer.backward.total(), 0) + ends
-                                          : real(layers) * each + ends;
+    out.reduce_tail =
+        c.overlap_gradients ? exposed(layers, each, layer.backward.total(), 0) + ends : real(layers) * each + ends;
     if (c.sharding == Sharding::none) return;
     const double one = gather(weights);
     const double one_end = table > 0 ? gather(table) : 0;
-    out.gather_tail = c.overlap_parameters ? exposed(layers, one, layer.forward.total(), 0) + one_end
-                                           : real(layers) * one + one_end;
+    out.gather_tail =
+        c.overlap_parameters ? exposed(layers, one, layer.forward.total(), 0) + one_end : real(layers) * one + one_end;
   }
 
   StepPieces pieces() {
@@ -442,7 +455,12 @@ struct TrainingEvaluator::Work {
 
 TrainingEvaluator::TrainingEvaluator(const DecoderShape& shape, const operators::KernelModel& kernels,
                                      const System& system)
-    : shape_(shape), kernels_(kernels), system_(system), sustained_(sustained_share(kernels.gpu())) {
+    : shape_(shape),
+      kernels_(kernels),
+      system_(system),
+      sustained_(share_of(kSustained, kernels.gpu(), kSustainedElsewhere)),
+      flash2_(share_of(kFlash2, kernels.gpu(), kFlash2Elsewhere) *
+              kernels.rates().peak[static_cast<std::size_t>(Dtype::bf16)]) {
   index_.resize(static_cast<std::size_t>(system.gpus) + 1);
   for (std::int64_t n = 1; n <= system.gpus; ++n) {
     if (system.gpus % n != 0) continue;

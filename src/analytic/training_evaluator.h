@@ -2,13 +2,14 @@
 //
 // Every piece of a layer is a kernel of operators::KernelModel; step.h adds them up. What is counted, for T tokens of a
 // micro-batch on one rank, t tensor ranks, p ranks that share a sequence (t with sequence parallelism, else 1):
-//   products      forward C[T, n] = X[T, k] W[k, n] for QKV, projection, up (and gate), down, head; backward the gradient
-//                 of the input, C[T, k], and of the weight, C[n, k] over T, each at its own shape; the weight's gradient is
-//                 added to a stored one (fused accumulation: reads and writes it once more)
-//   attention     fused: measured prefill kernels over s tokens; backward kBackwardAttention times that. In memory (before
-//                 FlashAttention): four batched products and softmax, dropout over all s^2 scores, no causal saving
-//   memory-bound  norms, residual sums with dropout, activation, rotary embedding, casts and transposed copies for 8- and
-//                 4-bit operands, by bytes read and written
+//   products      forward C[T, n] = X[T, k] W[k, n] for QKV, projection, up (and gate), down, head; backward the
+//                 gradient of the input, C[T, k], and of the weight, C[n, k] over T or its transpose; 8- and 4-bit
+//                 with the quantisation of one operand, as measured; the weight's gradient is added to a stored one
+//                 (fused accumulation: read and written once more); below the tables' rate as long runs are
+//   attention     fused: measured prefill kernels over s tokens; backward kBackwardAttention times that. With scores in
+//                 memory (before FlashAttention): four batched products, softmax and dropout over all s^2 scores
+//   memory-bound  norms, residual sums with dropout, activation, rotary embedding, gradients of biases, loss, by bytes
+//                 read and written
 //   collectives   tensor: all-gather and reduce-scatter (or all-reduce) of T h around both blocks; data: reductions
 //                 and gathers per layer; pipeline: messages of T h / p; context: keys and values; experts: all-to-all
 // Overlap. `overlap_tensor`: a collective of t pieces runs beside a product of t pieces, so the pair takes
@@ -75,9 +76,10 @@ class TrainingEvaluator {
   operators::KernelModel kernels_;
   System system_;
   double sustained_ = 1;  // of the rate of products in the kernel tables
+  double flash2_ = 1;     // FLOP/s of FlashAttention-2
   std::vector<std::int64_t> divisors_;
-  std::vector<std::uint8_t> index_;          // of each divisor of gpus
-  std::vector<Degree> degrees_;              // by tensor degree
+  std::vector<std::uint8_t> index_;                 // of each divisor of gpus
+  std::vector<Degree> degrees_;                     // by tensor degree
   std::vector<operators::CollectiveCurve> curves_;  // [kind][ranks][ranks in one domain]
 };
 

@@ -1,9 +1,10 @@
 // MosaicML's throughput tables of MPT models under FSDP (llm-foundry).
 //
 // What is taken to be known, the same for all rows: PyTorch FSDP with every layer a unit, gathered one ahead;
-// FlashAttention-2 (the tables are of 2023), operators one by one; plain feed-forward of 4 h, embeddings tied; parameters gathered in 2 bytes, gradients reduced in 4 bytes in
-// the mode DEFAULT and in 2 in PURE; activation checkpointing recomputes whole layers; nodes of 8 GPUs with the catalog's
-// NIC for each. A100 40 GB: the same chip with 1.555 TB/s (its data sheet). "amp_fp8" is FP8 by Transformer Engine.
+// FlashAttention-2 (the tables are of 2023), operators one by one; plain feed-forward of 4 h, embeddings tied;
+// parameters gathered in 2 bytes, gradients reduced in 4 bytes in the mode DEFAULT and in 2 in PURE; activation
+// checkpointing recomputes whole layers; nodes of 8 GPUs with the catalog's NIC for each. A100 40 GB: the same chip
+// with 1.555 TB/s (its data sheet). "amp_fp8" is FP8 by Transformer Engine.
 #include <fmt/format.h>
 
 #include "validation/inference_rows.h"

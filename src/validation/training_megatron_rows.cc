@@ -1,8 +1,8 @@
 // Runs of the Megatron papers and of vTrain on A100: iteration times, and memory in closed form.
 //
 // What is taken to be known of these runs, the same for all rows of a table:
-//   all             fp16 with Adam in fp32, gradients kept and reduced in 4 bytes (the 18 bytes a parameter of Korthikanti
-//                   et al.), attention with scores in memory and dropout (FlashAttention came later), GPT
+//   all             fp16 with Adam in fp32, gradients kept and reduced in 4 bytes (the 18 bytes a parameter of
+//                   Korthikanti et al.), attention with scores in memory and dropout (FlashAttention came later), GPT
 //                   with a padded vocabulary of 51,200 and tied embeddings (Narayanan et al. 2021; Korthikanti et al.
 //                   2022), pipeline messages not overlapped
 //   vTrain          Megatron-DeepSpeed (Bang et al., "vTrain", MICRO 2024): full recomputation, all-reduce over the

@@ -1,11 +1,12 @@
 // NVIDIA's own training runs: MLPerf Training (GPT-3 and Llama-3.1-405B) and the step tables of Megatron-Bridge.
 //
 // What is taken to be known, the same for all rows of a table:
-//   all      Megatron-LM with Transformer Engine: sequence parallelism, fused attention, no dropout, distributed optimizer
-//            with gradient reductions and parameter gathers overlapped, tensor-parallel collectives overlapped with
-//            products (userbuffers), messages of interleaved pipelines overlapped; 16-bit gradients on the wire
-//   MLPerf   8-bit training with one scale for each tensor. One row is one run: rows that list the run of
-//            another again (same submitter family, accelerator, step time) stand apart, and rows without degrees
+//   all      Megatron-LM with Transformer Engine: sequence parallelism, fused attention, no dropout, distributed
+//            optimizer with gradient reductions and parameter gathers overlapped, tensor-parallel collectives
+//            overlapped with products (userbuffers), messages of interleaved pipelines overlapped; 16-bit gradients on
+//            the wire
+//   MLPerf   8-bit training with one scale for each tensor. One row is one run: rows that list the run of another again
+//            (same model, number of accelerators and step time) stand apart, and so do rows without degrees
 //   Bridge   "FP8" is one scale for each tensor. Where the activations do not fit, a Grace host takes them over
 //            the chip-to-chip link behind computation; with any other host as many layers are recomputed as the memory
 //            asks for (Megatron-LM: recompute-num-layers)

@@ -19,7 +19,7 @@ holds "$work/out" ',iteration_time,' ',memory_activations,'
 ! grep -q calibrated "$work/out" || bad "--rooflines-only has a calibrated case"
 
 # step CASE: step time in seconds of the csv in $work/out
-step() { awk -F, -v name="$1" '$0 ~ "," name "," && /,iteration_time,/ { for (i = NF; i > 0; --i) if ($i + 0 > 0) { print $i; exit } }' "$work/out"; }
+step() { awk -F, -v name="$1" '$1 == name && $5 == "iteration_time" { print $6; exit }' "$work/out"; }
 set_small=(--set model.layers=8 --set training.microbatches=4)
 accepted estimate "$base" "${set_small[@]}" --rooflines-only --format csv
 closed=$(step rail_optimised)
@@ -32,7 +32,8 @@ awk -v c="$closed" -v s="$simulated" 'BEGIN { exit !(c > 0 && c <= s * 1.0000000
 accepted estimate "$base" --format csv
 plain=$(step calibrated)
 accepted estimate "$base" --overlap-tensor --format csv
-awk -v a="$plain" -v b="$(step calibrated)" 'BEGIN { exit !(b > 0 && b < a) }' || bad "--overlap-tensor: not below $plain"
+awk -v a="$plain" -v b="$(step calibrated)" 'BEGIN { exit !(b > 0 && b < a) }' ||
+  bad "--overlap-tensor: not below $plain"
 
 # A job that does not fit says what it is short of.
 accepted estimate "$base" --set parallelism.tensor=1 --set parallelism.data=32 --set training.microbatches=8
