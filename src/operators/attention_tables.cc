@@ -206,7 +206,30 @@ double best_read_rate(const std::vector<DecodeTable>& tables) {
   return best;
 }
 
+template <class Grid>
+bool holds(const Grid& grid, std::optional<int> row, std::optional<int> column) {
+  return row && column && *column < grid.measured[static_cast<std::size_t>(*row)];
+}
+
 }  // namespace
+
+bool holds_decode(const AttentionTables& tables, Dtype kv, double head_size, double group, double rows,
+                  double context) {
+  return std::any_of(tables.decode.begin(), tables.decode.end(), [&](const DecodeTable& t) {
+    return t.kv == kv && t.head_size == head_size && t.group == group &&
+           holds(t.grid, node_of(rows, DecodeGrid::rows, DecodeGrid::kRows),
+                 node_of(context, DecodeGrid::context, DecodeGrid::kContexts));
+  });
+}
+
+bool holds_prefill(const AttentionTables& tables, Dtype compute, Dtype kv, double head_size, double group, double rows,
+                   double length) {
+  return std::any_of(tables.prefill.begin(), tables.prefill.end(), [&](const PrefillTable& t) {
+    return t.compute == compute && t.kv == kv && t.head_size == head_size && t.group == group &&
+           holds(t.grid, node_of(rows, PrefillGrid::rows, PrefillGrid::kRows),
+                 node_of(length, PrefillGrid::length, PrefillGrid::kLengths));
+  });
+}
 
 double DecodeGrid::rows(int row) { return half_octave(1, row); }
 double DecodeGrid::context(int column) { return column == 0 ? 2 : std::ldexp(32, column); }

@@ -64,6 +64,11 @@ struct AttentionTables {
   double read_rate = 0;  // bytes/s, the best that any decoding kernel read a cache with
 };
 
+// Whether a kernel is one of the points that the tables hold.
+bool holds_decode(const AttentionTables& tables, Dtype kv, double head_size, double group, double rows, double context);
+bool holds_prefill(const AttentionTables& tables, Dtype compute, Dtype kv, double head_size, double group, double rows,
+                   double length);
+
 // Of calibration/attention_{decode,prefill}_h100.csv. An error names the table and what is wrong in it.
 Result<AttentionTables> parse_attention_tables();
 

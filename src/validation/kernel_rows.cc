@@ -8,9 +8,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <map>
 
-#include "operators/kernel_model.h"
+#include "validation/kernel_rows.h"
 #include "validation/scorers.h"
 
 namespace photonrail::validation {
@@ -21,50 +20,8 @@ using operators::KernelModel;
 using operators::KernelTime;
 using operators::Operands;
 
-// Kernels of the GPUs that a table names, made once each.
-class Shelf {
- public:
-  explicit Shelf(const catalog::Catalog& catalog) : catalog_(catalog) {}
-  Result<const KernelModel*> of(const std::string& gpu) {
-    const auto known = kernels_.find(gpu);
-    if (known != kernels_.end()) return &known->second;
-    PR_ASSIGN(const catalog::Gpu entry, catalog_.gpu(gpu));
-    PR_ASSIGN(KernelModel model, KernelModel::make(entry));
-    return &kernels_.emplace(gpu, std::move(model)).first->second;
-  }
-
- private:
-  const catalog::Catalog& catalog_;
-  std::map<std::string, KernelModel> kernels_;
-};
-
 const char* regime_of(double rows) {
   return rows <= 64 ? "up to 64 rows" : rows <= 1024 ? "65 to 1,024 rows" : "more than 1,024 rows";
-}
-
-Result<Dtype> dtype_of(std::string_view text) {
-  if (text == "bfloat16" || text == "fp16" || text == "see source") return Dtype::bf16;
-  for (int i = 0; i < operators::kDtypes; ++i) {
-    if (text == operators::name_of(static_cast<Dtype>(i))) return static_cast<Dtype>(i);
-  }
-  return fail(ErrorCode::invalid_input, fmt::format("unknown number format \"{}\"", text));
-}
-
-Point point_of(const Csv& table, std::size_t row, const KernelModel& kernels, std::string_view operation) {
-  Point point;
-  point.row.id = point_id(table, row);
-  point.row.quantity = operation;
-  point.row.unit = "us";
-  point.row.source = table.text(row, "source");
-  point.gpu = kernels.gpu();
-  return point;
-}
-
-void compare(Point& point, double measured_seconds, const KernelTime& ours) {
-  point.row.published = measured_seconds * 1e6;
-  point.row.ours = ours.seconds * 1e6;
-  point.basis = ours.basis;
-  model::set_relative_error(point.row);
 }
 
 Result<std::array<double, 3>> shape_of(const Csv& table, std::size_t row) {
@@ -74,8 +31,6 @@ Result<std::array<double, 3>> shape_of(const Csv& table, std::size_t row) {
   if (!(m > 0) || !(n > 0) || !(k > 0)) return table.refuse(row, "m, n and k must be above 0");
   return std::array<double, 3>{m, n, k};
 }
-
-constexpr const char* kCalibrated = "a point that the kernels are calibrated with";
 
 struct MeasuredGemm {
   const char* gpu_column;
@@ -87,23 +42,23 @@ struct MeasuredGemm {
 
 Result<std::vector<Point>> score_products(const Csv& table, const Scoring& scoring, const MeasuredGemm& form) {
   PR_TRY(table.require({form.gpu_column, "dtype", "m", "n", "k", form.value_column, "source"}));
-  Shelf shelf(scoring.catalog);
+  KernelShelf shelf(scoring.catalog);
   std::vector<Point> points;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const Result<const KernelModel*> kernels = shelf.of(table.text(row, form.gpu_column));
     if (!kernels) continue;  // a GPU that is not in the catalog
     PR_ASSIGN(const auto shape, shape_of(table, row));
-    const Result<Dtype> dtype = dtype_of(table.text(row, "dtype"));
+    const Result<Dtype> dtype = kernel_dtype(table.text(row, "dtype"));
     if (!dtype) return table.refuse(row, dtype.error().message);
     PR_ASSIGN(const double value, table.number(row, form.value_column));
-    Point point = point_of(table, row, **kernels, "product");
+    Point point = kernel_point(table, row, **kernels, "product");
     point.row.case_name = fmt::format("{} {} x {} x {}", operators::name_of(*dtype), shape[0], shape[1], shape[2]);
     point.model = "(kernel)";
     point.regime = fmt::format("{} product, {}", operators::name_of(*dtype), regime_of(shape[0]));
     const bool on_grid = (*kernels)->gemm_is_grid_point(shape[0], shape[1], shape[2], *dtype);
     if (on_grid || (form.calibrates_a100 && (*kernels)->gpu() == "A100")) point.apart = kCalibrated;
-    compare(point, form.seconds(value, 2 * shape[0] * shape[1] * shape[2]),
-            (*kernels)->gemm_time(shape[0], shape[1], shape[2], *dtype, form.operands));
+    compare_seconds(point, form.seconds(value, 2 * shape[0] * shape[1] * shape[2]),
+                    (*kernels)->gemm_time(shape[0], shape[1], shape[2], *dtype, form.operands));
     points.push_back(std::move(point));
   }
   return points;
@@ -123,6 +78,39 @@ constexpr LayerOperator kLayerProducts[] = {{"attn_pre_proj_ms", 10240, 8192, tr
 
 }  // namespace
 
+Result<const KernelModel*> KernelShelf::of(const std::string& gpu) {
+  const auto known = kernels_.find(gpu);
+  if (known != kernels_.end()) return &known->second;
+  PR_ASSIGN(const catalog::Gpu entry, catalog_.gpu(gpu));
+  PR_ASSIGN(KernelModel model, KernelModel::make(entry));
+  return &kernels_.emplace(gpu, std::move(model)).first->second;
+}
+
+Result<Dtype> kernel_dtype(std::string_view text) {
+  if (text == "bfloat16" || text == "fp16" || text == "see source") return Dtype::bf16;
+  for (int i = 0; i < operators::kDtypes; ++i) {
+    if (text == operators::name_of(static_cast<Dtype>(i))) return static_cast<Dtype>(i);
+  }
+  return fail(ErrorCode::invalid_input, fmt::format("unknown number format \"{}\"", text));
+}
+
+Point kernel_point(const Csv& table, std::size_t row, const KernelModel& kernels, std::string_view operation) {
+  Point point;
+  point.row.id = point_id(table, row);
+  point.row.quantity = operation;
+  point.row.unit = "us";
+  point.row.source = table.text(row, "source");
+  point.gpu = kernels.gpu();
+  return point;
+}
+
+void compare_seconds(Point& point, double measured_seconds, const KernelTime& ours) {
+  point.row.published = measured_seconds * 1e6;
+  point.row.ours = ours.seconds * 1e6;
+  point.basis = ours.basis;
+  model::set_relative_error(point.row);
+}
+
 Result<std::vector<Point>> score_gemm(const Csv& table, const Scoring& scoring) {
   const auto seconds = [](double microseconds, double) { return microseconds * 1e-6; };
   return score_products(table, scoring, {"gpu", Operands::unquantised, seconds, "latency_us", false});
@@ -140,7 +128,7 @@ Result<std::vector<Point>> score_llmcompass_gemm(const Csv& table, const Scoring
 
 Result<std::vector<Point>> score_layer_operators(const Csv& table, const Scoring& scoring) {
   PR_TRY(table.require({"gpu", "num_tokens", "tp", "mlp_act_ms", "add_ms", "input_norm_ms", "source"}));
-  Shelf shelf(scoring.catalog);
+  KernelShelf shelf(scoring.catalog);
   std::vector<Point> points;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     PR_ASSIGN(const KernelModel* kernels, shelf.of(table.text(row, "gpu")));
@@ -149,12 +137,12 @@ Result<std::vector<Point>> score_layer_operators(const Csv& table, const Scoring
     if (!(tokens > 0) || !(tp > 0)) return table.refuse(row, "num_tokens and tp must be above 0");
     const auto add = [&](const char* column, const char* regime, const KernelTime& ours, bool product) -> Status {
       PR_ASSIGN(const double milliseconds, table.number(row, column));
-      Point point = point_of(table, row, *kernels, column);
+      Point point = kernel_point(table, row, *kernels, column);
       point.model = "Llama-2-70B";
       point.row.case_name = fmt::format("{} tokens, tensor parallel {}", tokens, tp);
       point.regime = fmt::format("{}, {}", regime, regime_of(tokens));
       if (product && kernels->gpu() == "A100") point.apart = kCalibrated;
-      compare(point, milliseconds * 1e-3, ours);
+      compare_seconds(point, milliseconds * 1e-3, ours);
       points.push_back(std::move(point));
       return {};
     };

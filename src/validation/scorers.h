@@ -18,6 +18,13 @@ Result<std::vector<Point>> score_azure_gemm(const Csv& table, const Scoring& sco
 Result<std::vector<Point>> score_llmcompass_gemm(const Csv& table, const Scoring& scoring);  // LLMCompass
 Result<std::vector<Point>> score_layer_operators(const Csv& table, const Scoring& scoring);  // Vidur
 
+// Attention kernels and collectives.                                                           traffic_rows.cc
+Result<std::vector<Point>> score_attention(const Csv& table, const Scoring& scoring);         // AIConfigurator
+Result<std::vector<Point>> score_nccl(const Csv& table, const Scoring& scoring);              // AIConfigurator
+Result<std::vector<Point>> score_azure_all_reduce(const Csv& table, const Scoring& scoring);  // Azure
+Result<std::vector<Point>> score_multinode(const Csv& table, const Scoring& scoring);         // ml-engineering
+Result<std::vector<Point>> score_vidur_network(const Csv& table, const Scoring& scoring);     // Vidur
+
 // Training steps.
 Result<std::vector<Point>> score_vtrain(const Csv& table, const Scoring& scoring);              // training_megatron_rows.cc
 Result<std::vector<Point>> score_korthikanti_times(const Csv& table, const Scoring& scoring);   // training_megatron_rows.cc
