@@ -1,8 +1,8 @@
 // Tables of attention kernels and collectives beside the calibrated ones (kernel_rows.cc: why, and what is apart).
 //
 //   attention    AIConfigurator; the context of a decoding kernel is the cached tokens and the new one
-//   collectives  AIConfigurator: NCCL inside one domain, in half precision the calibration itself, in int8 not; the
-//                kernels of TensorRT-LLM; Azure: 8 GPUs, other NCCL; A100 apart, which is calibrated with it
+//   collectives  AIConfigurator: NCCL inside one domain, in half precision the calibration itself, in int8 not;
+//                Azure: 8 GPUs, other NCCL; A100 apart, which is calibrated with it
 //   network      ml-engineering: B200, 8 in one node and 4 nodes of 8 with 50 GB/s a GPU (EFA), all-reduce. Unnamed
 //                hardware is passed over. The largest message of 4 nodes is calibration.
 //   Vidur        all-reduces inside one node; its sends are calibration, its networks are not described
