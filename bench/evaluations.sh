@@ -20,7 +20,8 @@ program=$build/bin/bench_evaluations
 install_peer() {
   [[ -x $venv/bin/python ]] && "$venv/bin/python" -c 'import aiconfigurator_core' 2>/dev/null && return
   rm -rf "$venv"
-  python3 -m venv "$venv" >"$work/peer.log" 2>&1 || { echo "python3 has no venv: $(tail -n 1 "$work/peer.log")"; return 1; }
+  python3 -m venv "$venv" >"$work/peer.log" 2>&1 ||
+    { echo "python3 has no venv: $(tail -n 1 "$work/peer.log")"; return 1; }
   "$venv/bin/pip" install -q --disable-pip-version-check "$peer" >"$work/peer.log" 2>&1 ||
     { rm -rf "$venv"; echo "cannot install $peer: $(tail -n 1 "$work/peer.log")"; return 1; }
 }
@@ -33,7 +34,8 @@ if reason=$(install_peer); then
     { tail -n 3 "$work/peer.log" >&2; echo "peer: $peer failed; see above"; exit "$status"; }
   # The two programs print their rates in the same order.
   paste <(sed -n 's/^\(.\{28\}\) *\([0-9]*\) .*/\2/p' "$work/ours") "$work/peer" | awk -v peer="$peer" '
-    { printf "%-28s %12.0f /s   by %s, ours is %.0f times that\n", $2 == "decode" ? "decode steps" : "prefill + decode integral",
+    { printf "%-28s %12.0f /s   by %s, ours is %.0f times that\n",
+         $2 == "decode" ? "decode steps" : "prefill + decode integral",
              $3, peer, $1 / $3 }'
 else
   echo "peer: left out, $reason"

@@ -217,8 +217,8 @@ std::string Catalog::source_text(std::string_view id) const {
 }
 
 // Attention: Q and O of heads x size, K and V of kv_heads x size; latent attention as in DeepSeek-V2, section 2.1:
-// down and up projections of queries and of keys and values, with one rotary key shared by all heads. The index heads of
-// DeepSeek-V3.2 have queries out of the compressed query, one key and one weight per head. The gated delta rule
+// down and up projections of queries and of keys and values, with one rotary key shared by all heads. The index heads
+// of DeepSeek-V3.2 have queries out of the compressed query, one key and one weight per head. The gated delta rule
 // (Qwen3-Next) projects queries, keys, values, an output gate as wide as the values, and two numbers per value head.
 namespace {
 

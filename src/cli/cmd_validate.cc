@@ -22,10 +22,11 @@ std::string percent(double ratio) { return fmt::format("{:.1f} %", ratio * 100);
 std::string signed_percent(double ratio) { return fmt::format("{:+.1f} %", ratio * 100); }
 
 report::Table summary_table(const std::string& title, const std::vector<Summary>& all, std::string_view prefix) {
-  report::Table table{title,
-                      {{"", false}, {"rows"}, {"refused"}, {"mean"}, {"median"}, {"bias"}, {"P90"}, {"worst"}, {"at", false}},
-                      {},
-                      {}};
+  report::Table table{
+      title,
+      {{"", false}, {"rows"}, {"refused"}, {"mean"}, {"median"}, {"bias"}, {"P90"}, {"worst"}, {"at", false}},
+      {},
+      {}};
   for (const Summary& s : all) {
     if (!s.group.starts_with(prefix)) continue;
     const std::string name = s.group.substr(prefix.size() + 1);
@@ -41,17 +42,20 @@ report::Table summary_table(const std::string& title, const std::vector<Summary>
 }
 
 report::Table gate_table(const std::vector<Summary>& all) {
-  report::Table table{"Gates: mean absolute percentage error against its limit",
-                      {{"gate", false}, {"limit"}, {"mean"}, {"", false}, {"rows"}, {"refused"}, {"rows of the gate", false}},
-                      {},
-                      {}};
+  report::Table table{
+      "Gates: mean absolute percentage error against its limit",
+      {{"gate", false}, {"limit"}, {"mean"}, {"", false}, {"rows"}, {"refused"}, {"rows of the gate", false}},
+      {},
+      {}};
   for (const validation::Gate& gate : validation::gates()) {
     for (const Summary& s : all) {
       if (s.group != fmt::format("gate {}", gate.name)) continue;
       const bool met = s.points > 0 && s.mape <= gate.largest_mape + 1e-12;
       table.rows.push_back({std::string(gate.name), percent(gate.largest_mape), s.points > 0 ? percent(s.mape) : "",
-                            s.points == 0 ? "no rows" : met ? "met" : "MISSED", fmt::format("{}", s.points),
-                            fmt::format("{}", s.refused), std::string(gate.what)});
+                            s.points == 0 ? "no rows"
+                            : met         ? "met"
+                                          : "MISSED",
+                            fmt::format("{}", s.points), fmt::format("{}", s.refused), std::string(gate.what)});
     }
   }
   return table;
@@ -61,17 +65,22 @@ std::string summary_text(const validation::Validation& result, const std::vector
                          const report::TextStyle& style) {
   std::string out = report::render_table(gate_table(all), style) + "\n";
   const std::pair<const char*, const char*> kParts[] = {
-      {"table", "By table and quantity"}, {"model", "By model"},       {"gpu", "By GPU"},
-      {"regime", "By regime"},            {"basis", "By basis of the kernels"}, {"apart", "Scored apart"},
+      {"table", "By table and quantity"},
+      {"model", "By model"},
+      {"gpu", "By GPU"},
+      {"regime", "By regime"},
+      {"basis", "By basis of the kernels"},
+      {"apart", "Scored apart"},
       {"aggregated", "Aggregated serving as peers were scored: every row, whatever is unknown of it"}};
   for (const auto& [prefix, title] : kParts) {
     const report::Table table = summary_table(title, all, prefix);
     if (!table.rows.empty()) out += report::render_table(table, style) + "\n";
   }
-  report::Table peers{"What peers reach (figures of the folder, not ours)",
-                      {{"tool", false}, {"rows", false}, {"metric", false}, {"value"}, {"unit", false}, {"note", false}},
-                      {},
-                      {}};
+  report::Table peers{
+      "What peers reach (figures of the folder, not ours)",
+      {{"tool", false}, {"rows", false}, {"metric", false}, {"value"}, {"unit", false}, {"note", false}},
+      {},
+      {}};
   for (const validation::PeerScore& p : result.peers)
     peers.rows.push_back({p.tool, p.dataset, p.metric, p.value, p.unit, p.note});
   if (!peers.rows.empty()) out += report::render_table(peers, style) + "\n";
@@ -80,7 +89,8 @@ std::string summary_text(const validation::Validation& result, const std::vector
   out += fmt::format("{} points, {} of them refused (each says why with --format csv or json)\n", result.points.size(),
                      refused);
   for (const std::string& file : result.passed_over) out += fmt::format("passed over: {} (no scorer)\n", file);
-  return out + "Nothing of the model is fitted to these tables; kernels are calibrated from kernel and collective tables.\n";
+  return out +
+         "Nothing of the model is fitted to these tables; kernels are calibrated from kernel and collective tables.\n";
 }
 
 std::string points_json(const std::vector<Point>& points) {
@@ -111,14 +121,16 @@ std::string points_json(const std::vector<Point>& points) {
 }
 
 std::string points_csv(const std::vector<Point>& points) {
-  std::string out = "id,quantity,unit,published,ours,relative_error,model,gpu,regime,basis,gate,apart,case,source,refused\n";
+  std::string out =
+      "id,quantity,unit,published,ours,relative_error,model,gpu,regime,basis,gate,apart,case,source,refused\n";
   const auto number = [](std::optional<double> value) { return value ? report::exact(*value) : std::string(); };
   for (const Point& p : points) {
     const model::ReproduceRow& row = p.row;
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.id, row.quantity, csv_cell(row.unit),
-                       number(row.published), number(row.ours), number(row.relative_error), csv_cell(p.model), csv_cell(p.gpu),
-                       csv_cell(p.regime), operators::name_of(p.basis), p.gate, csv_cell(p.apart), csv_cell(row.case_name),
-                       csv_cell(row.source), row.refused ? csv_cell(row.refused->message) : "");
+    out +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", row.id, row.quantity, csv_cell(row.unit),
+                    number(row.published), number(row.ours), number(row.relative_error), csv_cell(p.model),
+                    csv_cell(p.gpu), csv_cell(p.regime), operators::name_of(p.basis), p.gate, csv_cell(p.apart),
+                    csv_cell(row.case_name), csv_cell(row.source), row.refused ? csv_cell(row.refused->message) : "");
   }
   return out;
 }
@@ -130,10 +142,9 @@ Status run(const ValidateOptions& options) {
   PR_ASSIGN(const catalog::Catalog catalog, read_catalog(options.catalog_directory));
   report::Progress progress(report::stderr_is_terminal() && !options.quiet);
   PR_ASSIGN(const validation::Validation result,
-            validation::validate(options.data, {catalog}, options.only,
-                                 [&](std::size_t done, std::size_t all, const std::string& what) {
-                                   progress.show(done, all, what);
-                                 }));
+            validation::validate(
+                options.data, {catalog}, options.only,
+                [&](std::size_t done, std::size_t all, const std::string& what) { progress.show(done, all, what); }));
   if (result.points.empty()) return fail(ErrorCode::usage, "--only leaves no row");
   const std::vector<Summary> all = validation::summaries(result.points);
   if (!options.out.empty()) {

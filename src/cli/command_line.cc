@@ -114,15 +114,16 @@ class Commands {
   }
 
   void add_estimate() {
-    CLI::App& c = command("estimate",
-                          "The step of a scenario in closed form, in milliseconds where a simulation takes seconds: the "
-                          "same cases as `simulate` without congestion and switching, the step on calibrated kernels, "
-                          "and memory per GPU",
-                          "Examples:\n"
-                          "  photonrail estimate examples/llama-80b-h200-128.toml\n"
-                          "  photonrail estimate my.toml --set training.recompute=full --format csv\n"
-                          "The closed form is never above the simulated time, and equal where nothing contends.",
-                          estimate_);
+    CLI::App& c =
+        command("estimate",
+                "The step of a scenario in closed form, in milliseconds where a simulation takes seconds: the "
+                "same cases as `simulate` without congestion and switching, the step on calibrated kernels, "
+                "and memory per GPU",
+                "Examples:\n"
+                "  photonrail estimate examples/llama-80b-h200-128.toml\n"
+                "  photonrail estimate my.toml --set training.recompute=full --format csv\n"
+                "The closed form is never above the simulated time, and equal where nothing contends.",
+                estimate_);
     add_source(c, estimate_.source, "SCENARIO", "Scenario file (TOML), as of `simulate`", true);
     c.add_flag("--rooflines-only", estimate_.rooflines_only, "Without the step on calibrated kernels");
     c.add_flag("--overlap-tensor", estimate_.overlap_tensor,
@@ -266,15 +267,16 @@ class Commands {
   }
 
   void add_dlrm() {
-    CLI::App& c = command("dlrm",
-                          "A step of a recommendation model with its embedding tables in GPUs joined by NVLink, in host "
-                          "memory, and in a photonic pool: pooling, step, parts, memory, energy",
-                          "Examples:\n"
-                          "  photonrail dlrm examples/dlrm-dcnv2-h100x8.toml\n"
-                          "  photonrail dlrm my.toml --set sharding.spread=row --format csv\n"
-                          "  photonrail dlrm examples/dlrm-pool.toml --map     which parameters give 22.8x\n"
-                          "--out leaves report.txt, report.json, report.csv and scenario.toml (as run).",
-                          dlrm_);
+    CLI::App& c =
+        command("dlrm",
+                "A step of a recommendation model with its embedding tables in GPUs joined by NVLink, in host "
+                "memory, and in a photonic pool: pooling, step, parts, memory, energy",
+                "Examples:\n"
+                "  photonrail dlrm examples/dlrm-dcnv2-h100x8.toml\n"
+                "  photonrail dlrm my.toml --set sharding.spread=row --format csv\n"
+                "  photonrail dlrm examples/dlrm-pool.toml --map     which parameters give 22.8x\n"
+                "--out leaves report.txt, report.json, report.csv and scenario.toml (as run).",
+                dlrm_);
     add_source(c, dlrm_.source, "SCENARIO", "Scenario file (TOML)", true);
     c.add_flag("--map", dlrm_.map,
                "Sweep tables, sharding, links and batch: the rate of the pool at which its gain is the published 22.8");
@@ -377,7 +379,8 @@ class Commands {
   void add_sensitivity() {
     CLI::App& c = command(
         "sensitivity",
-        "What moves a result of any command: sweeps, tornado, Monte Carlo and break-even over any value of its scenario",
+        "What moves a result of any command: sweeps, tornado, Monte Carlo and break-even over any value of its "
+        "scenario",
         "Examples:\n"
         "  photonrail sensitivity infer my.toml                             lists the metrics\n"
         "  photonrail sensitivity infer my.toml --vary serving.batch=1..64:7 --metric tpot\n"

@@ -58,10 +58,9 @@ template <Described T>
 Result<Document<T>> load_document(const std::string& path, std::span<const std::string> sets = {}, T defaults = {},
                                   const Check<T>& check = {}) {
   std::string text;
-  if (!path.empty()) {
-    PR_ASSIGN(text, read_file(path));
-  }
-  PR_ASSIGN(Document<T> doc, parse_document<T>(text, path.empty() ? "(no file)" : path, sets, std::move(defaults), check));
+  if (!path.empty()) { PR_ASSIGN(text, read_file(path)); }
+  PR_ASSIGN(Document<T> doc,
+            parse_document<T>(text, path.empty() ? "(no file)" : path, sets, std::move(defaults), check));
   const std::size_t slash = path.find_last_of('/');
   if (slash != std::string::npos) doc.directory = path.substr(0, slash);
   return doc;

@@ -1,5 +1,5 @@
 // Constants of the energy models, each with its range and its source. All are fields of an energy scenario, so that any
-// of them can be set, swept and sampled. None was chosen by looking at a measured power of data/validation.
+// of them can be set, swept and sampled. None was fitted to a measured power or changed after scoring one.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // Power of a component: what it draws while it is on, and what each unit of work adds.
 //
 // Theory: E = sum over components of (P_static t + sum over kinds of work e_kind * amount). Per-bit constants alone
-// (the photonic fabric paper) leave out P_static, which dominates links and switches: they draw nearly full power when idle.
+// (the photonic fabric paper) leave out P_static, which dominates links and switches: they draw nearly full power when
+// idle.
 //
 // A GPU:  E = min(P_limit t, (P_idle + P_busy) t + sum_d e_d F_d + e_mem B_mem + e_up B_up).
 // P_limit is the data-sheet power, which firmware enforces by lowering clocks; the minimum stands for that.

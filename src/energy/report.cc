@@ -33,7 +33,7 @@ void add_header(Report& r, const ReportInputs& in) {
                                              e.electrical_switches, e.photonic_switches, human(e.rate / 8, "B/s")));
   r.header.emplace_back("basis",
                         "per-bit constants as published; power of components from data sheets and stated ranges; "
-                        "no measured power was used to choose any");
+                        "none was fitted to a measured power");
   r.header.emplace_back("as_published",
                         "none: every rate of this report is physical; only the per-bit tables are the paper's");
   if (e.capped)

@@ -1,5 +1,6 @@
 // Theory under test (step_energy.h, traffic.h): E_path(k) = 2 E_adapter + k E_switch; traffic energy is bits times path
-// or tray; network power P_full (sigma + (1 - sigma) u). The closed form of the paper's constants is checked to the digit.
+// or tray; network power P_full (sigma + (1 - sigma) u). The closed form of the paper's constants is checked to the
+// digit.
 #include "energy/step_energy.h"
 
 #include <gtest/gtest.h>

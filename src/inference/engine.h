@@ -55,11 +55,11 @@ struct Engine {
   double memory_fraction = 0.9;            // of what is free after all else, for the cache; the rest stays free
   bool fraction_of_total = false;          // the fraction is of the whole memory, and for everything
   Bytes workspace = Bytes{4'133'000'000};  // CUDA context, graphs, engine (3.5 GiB) and NCCL buffers (0.35 GiB)
-  // Of the tokens of an answer, the share that a request is charged for in the cache when it enters. 1: all, so that none
-  // is ever evicted (TensorRT-LLM's GUARANTEED_NO_EVICT). Engines that take pages as they need them hold half in the
-  // mean of requests at all stages; what they evict and compute again where that runs short is not modelled.
+  // Of the tokens of an answer, the share that a request is charged for in the cache when it enters. 1: all, so that
+  // none is ever evicted (TensorRT-LLM's GUARANTEED_NO_EVICT). Engines that take pages as they need them hold half in
+  // the mean of requests at all stages; what they evict and compute again where that runs short is not modelled.
   double reserved_output = 1;
-  std::int64_t block_tokens = 64;          // cache pages are whole
+  std::int64_t block_tokens = 64;  // cache pages are whole
 };
 // "trtllm", "vllm", "sglang", and "trtllm-0.5", "trtllm-0.7" for those of 2023 and 2024; invalid_input for any other.
 Result<Engine> engine_of(std::string_view name);

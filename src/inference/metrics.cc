@@ -40,8 +40,8 @@ double requests_per_second(const Deployment& setup, const Outcome& o) {
   return o.times.tokens_per_second / setup.request.output;
 }
 
-// What one GPU of `workers` workers does in a second for decoding, and for prefill. The work of disaggregated prefill is
-// that of one request.
+// What one GPU of `workers` workers does in a second for decoding, and for prefill. The work of disaggregated prefill
+// is that of one request.
 energy::Activity decode_second(const Deployment& setup, const Outcome& o, double workers) {
   energy::Activity activity;
   activity.seconds = 1;

@@ -10,8 +10,8 @@
 namespace photonrail::inference {
 namespace {
 
-// A table that only one mode uses is refused in the others, unless it says nothing but the defaults: a scenario that was
-// printed with all its values stays one.
+// A table that only one mode uses is refused in the others, unless it says nothing but the defaults: a scenario that
+// was printed with all its values stays one.
 void refuse_table(InferenceDocument& doc, const char* table, bool plain) {
   if (plain || !doc.given(table)) return;
   const config::Span place = doc.places.find(table)->second.key;

@@ -92,8 +92,8 @@ TEST(InferenceMetrics, RefusesWhatDoesNotFit) {
   expect_holds(outcome.error().message, "parallel.tensor = ");
 }
 
-// Llama 3.1 70B in FP8 on one GPU, 1,000 + 1,000 tokens: TensorRT-LLM 0.14 published 410 tokens/s on an H100 and 2,585 on
-// an H200, whose memory rate is only 1.4 times as high. What is left for the cache makes the difference.
+// Llama 3.1 70B in FP8 on one GPU, 1,000 + 1,000 tokens: TensorRT-LLM 0.14 published 410 tokens/s on an H100 and 2,585
+// on an H200, whose memory rate is only 1.4 times as high. What is left for the cache makes the difference.
 TEST(InferenceMetrics, CapacityTrap) {
   const auto best = [](const char* gpu) {
     const Deployment setup =

@@ -1,5 +1,5 @@
-// Exhaustive search over tensor, pipeline and expert parallelism, attention copies, batch and batching; with prefill and
-// decode apart, over the degrees of both kinds of workers and their numbers.
+// Exhaustive search over tensor, pipeline and expert parallelism, attention copies, batch and batching; with prefill
+// and decode apart, over the degrees of both kinds of workers and their numbers.
 //
 // Every combination of [search] that divides the model and fits the memory is evaluated; nothing is sampled. Kept are
 // the best by the objective, and the Pareto front of output tokens per second and GPU against time per output token:

@@ -27,7 +27,10 @@ TEST(Csv, QuotesHoldCommasQuotesAndLineEnds) {
 }
 
 TEST(Csv, LineEndsOfBothKindsAndAByteOrderMark) {
-  const auto csv = Csv::parse("\xEF\xBB\xBF" "a,b\r\n1,2\r\n\r\n3,4\r\n", "t.csv");
+  const auto csv = Csv::parse(
+      "\xEF\xBB\xBF"
+      "a,b\r\n1,2\r\n\r\n3,4\r\n",
+      "t.csv");
   ASSERT_TRUE(csv) << message(csv);
   ASSERT_EQ(csv->rows(), 2U);
   EXPECT_EQ(csv->text(1, "b"), "4");
@@ -38,7 +41,8 @@ TEST(Csv, WhatIsNoTableIsRefusedWithItsLine) {
   EXPECT_EQ(message(Csv::parse("a,a\n", "t.csv")), "t.csv:1: column 'a' twice");
   EXPECT_EQ(message(Csv::parse("a,\n", "t.csv")), "t.csv:1: column 2 has no name");
   EXPECT_EQ(message(Csv::parse("a,b\n1,2\n3\n", "t.csv")), "t.csv:3: 1 cells, but the header has 2");
-  EXPECT_EQ(message(Csv::parse("a,b\n1,\"2\n", "t.csv")), "t.csv:2: a quoted cell never closes; is the file truncated?");
+  EXPECT_EQ(message(Csv::parse("a,b\n1,\"2\n", "t.csv")),
+            "t.csv:2: a quoted cell never closes; is the file truncated?");
   EXPECT_NE(message(Csv::parse("a,b\n1,\"2\"x\n", "t.csv")).find("t.csv:2: text after a closing quote"),
             std::string::npos);
   EXPECT_NE(message(Csv::parse(std::string("a\n\0\n", 4), "t.csv")).find("t.csv:2: byte 0x00"), std::string::npos);

@@ -1,5 +1,5 @@
-// Rules of energy_rows.cc: a row with a step time is scored, one without is scored apart; readings behind the supplies leave
-// their loss out; a GPU that the catalog lacks is refused and the rest goes on.
+// Rules of energy_rows.cc: a row with a step time is scored, one without is scored apart; readings behind the supplies
+// leave their loss out; a GPU that the catalog lacks is refused and the rest goes on.
 #include <gtest/gtest.h>
 
 #include "validation/scorers.h"

@@ -12,8 +12,8 @@ Result<const inference::Plan*> PlanShelf::plan(const InferenceSetup& setup) {
     PR_ASSIGN(operators::KernelModel made, operators::KernelModel::make(setup.gpu));
     kernels = kernels_.emplace(setup.gpu.name, std::move(made)).first;
   }
-  PR_ASSIGN(inference::Plan plan, inference::Plan::compile(setup.model, kernels->second, setup.precision,
-                                                           setup.parallel, setup.engine));
+  PR_ASSIGN(inference::Plan plan,
+            inference::Plan::compile(setup.model, kernels->second, setup.precision, setup.parallel, setup.engine));
   return plans_.emplace(key, std::make_unique<inference::Plan>(std::move(plan))).first->second.get();
 }
 
@@ -37,9 +37,9 @@ void fill(Point& point, Result<double> ours) {
 
 std::string text_of(const InferenceSetup& s) {
   const inference::Parallel& p = s.parallel;
-  return fmt::format("{} {}/{}/kv {} on {} x {} (tp {}, pp {}, ep {}, attention dp {}), {}, passes of {} tokens{}", s.model.name,
-                     name_of(s.precision.weights), name_of(s.precision.experts), name_of(s.precision.kv), p.gpus(),
-                     s.gpu.name, p.tensor, p.pipeline, p.expert, p.attention_data, s.engine.name,
+  return fmt::format("{} {}/{}/kv {} on {} x {} (tp {}, pp {}, ep {}, attention dp {}), {}, passes of {} tokens{}",
+                     s.model.name, name_of(s.precision.weights), name_of(s.precision.experts), name_of(s.precision.kv),
+                     p.gpus(), s.gpu.name, p.tensor, p.pipeline, p.expert, p.attention_data, s.engine.name,
                      s.engine.prefill_budget, s.engine.prompt_wait > 0 ? " with prompts held back" : "");
 }
 

@@ -2,9 +2,10 @@
 // Azure benchmark guide (parallelism and precision not given). Reported, never gated.
 //
 // MLPerf Inference: Llama 2 70B answers questions of OpenOrca, 294 tokens in and 294 out in the mean (the benchmark's
-// reference implementation). NVIDIA GPUs run it in fp8 with an fp8 cache. Each system is taken at the tensor parallelism
-// that this program finds quickest; requests are all there from the beginning. Only the Offline scenario is offline;
-// Server rows have a latency limit and are passed over, as are models whose mean lengths are not published.
+// reference implementation). NVIDIA GPUs run it in fp8 with an fp8 cache. Each system is taken at the tensor
+// parallelism that this program finds quickest; requests are all there from the beginning. Only the Offline scenario
+// is offline; Server rows have a latency limit and are passed over, as are models whose mean lengths are not
+// published.
 //
 // Azure: 128 tokens in, 8 out, static batches. Taken as bf16 on 8 GPUs for 70B and on one for smaller models.
 #include <fmt/format.h>
@@ -33,7 +34,8 @@ Result<double> best_offline(InferenceSetup setup, std::int64_t gpus, double inpu
       why = plan.error();
       continue;
     }
-    const double held = std::min((*plan)->largest_batch(input + output), static_cast<double>(setup.engine.largest_batch));
+    const double held =
+        std::min((*plan)->largest_batch(input + output), static_cast<double>(setup.engine.largest_batch));
     if (held < 1) continue;
     const auto times = inference::continuous(**plan, held, {input, output});
     const double rate = times.tokens_per_second * static_cast<double>(gpus / tp);
@@ -64,8 +66,8 @@ Result<std::vector<Point>> score_mlperf_inference(const Csv& table, const Scorin
       point.gpu = setup.gpu.name;
       PR_ASSIGN(setup.precision, precision_of("fp8", setup.model, "trtllm"));
       PR_ASSIGN(setup.engine, inference::engine_of("trtllm"));
-      const double gpus = table.number_or_none(row, "accel_per_node").value_or(1) *
-                          table.number_or_none(row, "nodes").value_or(1);
+      const double gpus =
+          table.number_or_none(row, "accel_per_node").value_or(1) * table.number_or_none(row, "nodes").value_or(1);
       point.row.case_name = fmt::format("llama-2-70b fp8 on {} x {}, best tensor degree", gpus, setup.gpu.name);
       return best_offline(setup, static_cast<std::int64_t>(gpus), kOrcaTokens, kOrcaTokens, shelf, point.basis);
     };

@@ -32,8 +32,7 @@ Result<std::set<std::string>> tables_of(const std::string& directory) {
     if (entry->path().extension() == ".csv") files.insert(entry->path().filename().string());
   }
   if (error) return fail(ErrorCode::io, fmt::format("{}: {}", directory, error.message()));
-  if (files.empty())
-    return fail(ErrorCode::invalid_input, fmt::format("{}: no .csv table in this folder", directory));
+  if (files.empty()) return fail(ErrorCode::invalid_input, fmt::format("{}: no .csv table in this folder", directory));
   return files;
 }
 
@@ -76,9 +75,8 @@ bool is_aggregated(const Point& point) { return point.regime.find(" agg ") != st
 // The sets of rows that peers were scored on.
 void group_as_peers(Groups& groups, std::span<const Point> points) {
   const auto quantity = [](const Point& p) { return is_aggregated(p) ? p.row.quantity : std::string(); };
-  group_by(groups, points, "aggregated", [&](const Point& p) {
-    return quantity(p).empty() ? std::string() : quantity(p) + ", all models";
-  });
+  group_by(groups, points, "aggregated",
+           [&](const Point& p) { return quantity(p).empty() ? std::string() : quantity(p) + ", all models"; });
   group_by(groups, points, "aggregated", [&](const Point& p) {
     const bool wanted = !quantity(p).empty() && p.regime.starts_with("dense") && (p.gpu == "H100" || p.gpu == "H200");
     return wanted ? quantity(p) + ", dense on H100 and H200" : std::string();

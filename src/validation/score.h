@@ -49,14 +49,14 @@ std::span<const TableKind> table_kinds();  // tables.cc lists all, explicitly; s
 
 struct Gate {
   std::string_view name;
-  std::string_view what;      // which rows, by which rule
-  double largest_mape = 0;    // 0.075
+  std::string_view what;    // which rows, by which rule
+  double largest_mape = 0;  // 0.075
 };
 std::span<const Gate> gates();
 
 // |ours - measured| / measured over a set of points.
 struct Summary {
-  std::string group;  // "gate tpot-dense", "table ...", "model ...", "gpu ...", "regime ..."
+  std::string group;        // "gate tpot-dense", "table ...", "model ...", "gpu ...", "regime ..."
   std::size_t points = 0;   // scored
   std::size_t refused = 0;  // rows that could not be modelled
   double mape = 0;

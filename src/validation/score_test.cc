@@ -84,11 +84,11 @@ class Setup : public ::testing::Test {
 };
 
 TEST_F(Setup, NamesOfTablesAreThoseOfTheCatalog) {
-  for (const auto& [text, name] : {std::pair{"meta-llama/Llama-3.1-70B", "llama-3.1-70b"},
-                                   std::pair{"meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"},
-                                   std::pair{"LLaMA 7B", "llama-2-7b"}, std::pair{"LLAMA 3 (70B)", "llama-3-70b"},
-                                   std::pair{"Qwen/Qwen3-235B-A22B-FP8", "qwen3-235b-a22b"},
-                                   std::pair{"nvidia/DeepSeek-V3.1-NVFP4", "deepseek-v3.1"}}) {
+  for (const auto& [text, name] :
+       {std::pair{"meta-llama/Llama-3.1-70B", "llama-3.1-70b"},
+        std::pair{"meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"}, std::pair{"LLaMA 7B", "llama-2-7b"},
+        std::pair{"LLAMA 3 (70B)", "llama-3-70b"}, std::pair{"Qwen/Qwen3-235B-A22B-FP8", "qwen3-235b-a22b"},
+        std::pair{"nvidia/DeepSeek-V3.1-NVFP4", "deepseek-v3.1"}}) {
     const auto model = model_of(text, catalog);
     ASSERT_TRUE(model) << text;
     EXPECT_EQ(model->name, name);
@@ -131,8 +131,9 @@ constexpr const char* kStaticHeader =
 
 TEST_F(Folder, ATableOfTheSameColumnsIsScoredByRow) {
   write("trtllm_static_batch_throughput.csv",
-        std::string(kStaticHeader) + "0.9.0,H100 GPUs (FP8),LLaMA 7B,64,1,128,128,9000,throughput (out tok/s/gpu),here\n"
-                                     "0.9.0,H100 GPUs (FP8),Nobody 9B,64,1,128,128,9000,throughput (out tok/s/gpu),here\n");
+        std::string(kStaticHeader) +
+            "0.9.0,H100 GPUs (FP8),LLaMA 7B,64,1,128,128,9000,throughput (out tok/s/gpu),here\n"
+            "0.9.0,H100 GPUs (FP8),Nobody 9B,64,1,128,128,9000,throughput (out tok/s/gpu),here\n");
   write("notes.csv", "a\n1\n");
   const auto result = run();
   ASSERT_TRUE(result) << result.error().message;

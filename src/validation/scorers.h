@@ -5,10 +5,10 @@
 
 namespace photonrail::validation {
 
-Result<std::vector<Point>> score_serving(const Csv& table, const Scoring& scoring);       // serving_rows.cc
-Result<std::vector<Point>> score_inflight(const Csv& table, const Scoring& scoring);      // serving_rows.cc
-Result<std::vector<Point>> score_static_batch(const Csv& table, const Scoring& scoring);  // static_rows.cc
-Result<std::vector<Point>> score_first_token(const Csv& table, const Scoring& scoring);   // static_rows.cc
+Result<std::vector<Point>> score_serving(const Csv& table, const Scoring& scoring);           // serving_rows.cc
+Result<std::vector<Point>> score_inflight(const Csv& table, const Scoring& scoring);          // serving_rows.cc
+Result<std::vector<Point>> score_static_batch(const Csv& table, const Scoring& scoring);      // static_rows.cc
+Result<std::vector<Point>> score_first_token(const Csv& table, const Scoring& scoring);       // static_rows.cc
 Result<std::vector<Point>> score_mlperf_inference(const Csv& table, const Scoring& scoring);  // offline_rows.cc
 Result<std::vector<Point>> score_azure_inference(const Csv& table, const Scoring& scoring);   // offline_rows.cc
 
@@ -26,13 +26,15 @@ Result<std::vector<Point>> score_multinode(const Csv& table, const Scoring& scor
 Result<std::vector<Point>> score_vidur_network(const Csv& table, const Scoring& scoring);     // Vidur
 
 // Training steps.
-Result<std::vector<Point>> score_vtrain(const Csv& table, const Scoring& scoring);              // training_megatron_rows.cc
-Result<std::vector<Point>> score_korthikanti_times(const Csv& table, const Scoring& scoring);   // training_megatron_rows.cc
-Result<std::vector<Point>> score_korthikanti_memory(const Csv& table, const Scoring& scoring);  // training_megatron_rows.cc
-Result<std::vector<Point>> score_narayanan(const Csv& table, const Scoring& scoring);           // training_megatron_rows.cc
-Result<std::vector<Point>> score_mlperf_training(const Csv& table, const Scoring& scoring);     // training_nvidia_rows.cc
-Result<std::vector<Point>> score_megatron_bridge(const Csv& table, const Scoring& scoring);     // training_nvidia_rows.cc
-Result<std::vector<Point>> score_mosaic(const Csv& table, const Scoring& scoring);              // training_fsdp_rows.cc
+Result<std::vector<Point>> score_vtrain(const Csv& table, const Scoring& scoring);  // training_megatron_rows.cc
+Result<std::vector<Point>> score_korthikanti_times(const Csv& table,
+                                                   const Scoring& scoring);  // training_megatron_rows.cc
+Result<std::vector<Point>> score_korthikanti_memory(const Csv& table,
+                                                    const Scoring& scoring);           // training_megatron_rows.cc
+Result<std::vector<Point>> score_narayanan(const Csv& table, const Scoring& scoring);  // training_megatron_rows.cc
+Result<std::vector<Point>> score_mlperf_training(const Csv& table, const Scoring& scoring);  // training_nvidia_rows.cc
+Result<std::vector<Point>> score_megatron_bridge(const Csv& table, const Scoring& scoring);  // training_nvidia_rows.cc
+Result<std::vector<Point>> score_mosaic(const Csv& table, const Scoring& scoring);           // training_fsdp_rows.cc
 
 // Recommendation.                                                                              dlrm_rows.cc
 Result<std::vector<Point>> score_dlrm_training(const Csv& table, const Scoring& scoring);   // MLPerf training

@@ -104,8 +104,8 @@ Result<RequestTimes> evaluate(const InferenceSetup& setup, const Load& load, dou
 
 // Who ran the benchmark, and how its client sends.
 struct Client {
-  double shortest = 1;      // of the nominal lengths
-  bool warmed_up = false;   // two rounds before those that count
+  double shortest = 1;     // of the nominal lengths
+  bool warmed_up = false;  // two rounds before those that count
 
   double mean() const { return (1 + shortest) / 2; }  // of the nominal lengths
 };
@@ -120,8 +120,9 @@ Client client_of(const Csv& table, std::size_t row) {
 }
 
 // What the published scripts set beside the engine's defaults, for TensorRT-LLM.
-//   InferenceX, Llama 70B on B200 (benchmarks/70b_fp8_b200_trt_slurm.sh): passes of 16,384 tokens; at 1024 in, 1024 out and
-//   fewer than 8 GPUs batch_wait_timeout_iters 20 and batch_wait_max_tokens_ratio 0.9: prompts wait for up to 20 passes.
+// InferenceX, Llama 70B on B200 (benchmarks/70b_fp8_b200_trt_slurm.sh): passes of 16,384 tokens; at 1024 in, 1024 out
+// and fewer than 8 GPUs batch_wait_timeout_iters 20 and batch_wait_max_tokens_ratio 0.9: prompts wait for up to 20
+// passes.
 //   AIConfigurator (its generator of deployments): passes of the largest batch, one prompt and 1,500 tokens.
 void apply_recipe(const Load& load, const Client& client, InferenceSetup& setup) {
   if (setup.engine.name != "trtllm" || load.split) return;
@@ -155,7 +156,8 @@ std::string apart_of(const Csv& table, std::size_t row, const InferenceSetup& se
   if (may_speculate(setup.model)) return "the engine may speculate";
   if (load.split) return "disaggregated: load not given";
   const Result<const Plan*> plan = shelf.plan(setup);
-  if (plan && (*plan)->largest_batch(inference::held_tokens(**plan, {load.input, load.output})) < load.concurrency) return "requests queue for the cache";
+  if (plan && (*plan)->largest_batch(inference::held_tokens(**plan, {load.input, load.output})) < load.concurrency)
+    return "requests queue for the cache";
   return "";
 }
 
@@ -167,9 +169,16 @@ std::string regime_of(const Csv& table, std::size_t row, const InferenceSetup& s
 }  // namespace
 
 Result<std::vector<Point>> score_serving(const Csv& table, const Scoring& scoring) {
-  PR_TRY(table.require({"backend", "model", "system", "precision", "mode", "isl", "osl", "batch_or_concurrency", "tp", "pp",
-                        "attention_dp", "moe_tp", "moe_ep", "prefill_workers", "prefill_tp", "decode_workers",
-                        "decode_tp", "decode_batch", "ttft_ms", "tpot_ms"}));
+  PR_TRY(table.require({"backend",      "model",
+                        "system",       "precision",
+                        "mode",         "isl",
+                        "osl",          "batch_or_concurrency",
+                        "tp",           "pp",
+                        "attention_dp", "moe_tp",
+                        "moe_ep",       "prefill_workers",
+                        "prefill_tp",   "decode_workers",
+                        "decode_tp",    "decode_batch",
+                        "ttft_ms",      "tpot_ms"}));
   PlanShelf shelf;
   std::vector<Point> points;
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -234,7 +243,8 @@ Result<std::vector<Point>> score_inflight(const Csv& table, const Scoring& scori
       PR_ASSIGN(setup.model, model_of(table.text(row, "model"), scoring.catalog));
       PR_ASSIGN(setup.gpu, gpu_of(table.text(row, "gpu"), scoring.catalog));
       std::string format = table.text(row, "precision");
-      std::transform(format.begin(), format.end(), format.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+      std::transform(format.begin(), format.end(), format.begin(),
+                     [](char c) { return static_cast<char>(std::tolower(c)); });
       PR_ASSIGN(setup.precision, precision_of(format, setup.model, "trtllm"));
       PR_ASSIGN(setup.engine, inference::engine_of("trtllm"));
       setup.parallel.tensor = whole(table, row, "tp");
@@ -245,9 +255,10 @@ Result<std::vector<Point>> score_inflight(const Csv& table, const Scoring& scori
       point.row.case_name = fmt::format("{}, offline, {} in, {} out", text_of(setup), input, output);
       PR_ASSIGN(const Plan* plan, shelf.plan(setup));
       const double held = plan->largest_batch(input + output);
-      if (held < 1) return fail(ErrorCode::infeasible, plan->shortfall_text(plan->memory(1, input + output), input + output));
-      const RequestTimes times =
-          inference::continuous(*plan, std::min(held, static_cast<double>(setup.engine.largest_batch)), {input, output});
+      if (held < 1)
+        return fail(ErrorCode::infeasible, plan->shortfall_text(plan->memory(1, input + output), input + output));
+      const RequestTimes times = inference::continuous(
+          *plan, std::min(held, static_cast<double>(setup.engine.largest_batch)), {input, output});
       point.basis = times.basis;
       return times.tokens_per_second;
     };

@@ -1,10 +1,10 @@
 // TensorRT-LLM 0.5 to 0.9: static batches and first-token latencies, from the performance pages of its documentation.
 //
-// Engines of that time. The pages up to 0.8 call both "tokens/s" and "tokens/s/GPU" what later ones call the latter; the
-// unit that a row gives is taken as it is written. Attention while decoding: up to 0.6 one kernel for all models, in which
-// every query head reads the cache ("masked multi-head attention", docs/source/gpt_attention.md of 0.5.0); from
-// 0.7 a kernel for grouped queries for a few configurations ("LLAMA2 70B is one model that it supports", the same page
-// of 0.7), so for groups of eight; for any group later. FP8 engines had an fp8 cache, FP16 engines an fp16 one.
+// Engines of that time. The pages up to 0.8 call both "tokens/s" and "tokens/s/GPU" what later ones call the latter;
+// the unit that a row gives is taken as it is written. Attention while decoding: up to 0.6 one kernel for all models,
+// in which every query head reads the cache ("masked multi-head attention", docs/source/gpt_attention.md of 0.5.0);
+// from 0.7 a kernel for grouped queries for a few configurations ("LLAMA2 70B is one model that it supports", the same
+// page of 0.7), so for groups of eight; for any group later. FP8 engines had an fp8 cache, FP16 engines an fp16 one.
 #include <fmt/format.h>
 
 #include "inference/serving.h"
@@ -75,11 +75,12 @@ Result<std::vector<Point>> score_static_batch(const Csv& table, const Scoring& s
     const bool per_gpu = table.text(row, "throughput_unit_as_published").find("/gpu") != std::string::npos;
     if (per_gpu) point.row.unit += "/GPU";
     point.regime = fmt::format("static batch, {} input", input >= 1024 ? "long" : "short");
-    score_row(point, table, row, scoring, shelf, "static-throughput", [&](const inference::Plan& plan) -> Result<double> {
-      const auto times = inference::static_batch(plan, batch, {input, output});
-      point.basis = times.basis;
-      return times.tokens_per_second / (per_gpu ? static_cast<double>(plan.gpus()) : 1.0);
-    });
+    score_row(point, table, row, scoring, shelf, "static-throughput",
+              [&](const inference::Plan& plan) -> Result<double> {
+                const auto times = inference::static_batch(plan, batch, {input, output});
+                point.basis = times.basis;
+                return times.tokens_per_second / (per_gpu ? static_cast<double>(plan.gpus()) : 1.0);
+              });
     point.row.case_name += fmt::format(", batch {}, {} in, {} out", batch, input, output);
     points.push_back(std::move(point));
   }
@@ -87,8 +88,8 @@ Result<std::vector<Point>> score_static_batch(const Csv& table, const Scoring& s
 }
 
 Result<std::vector<Point>> score_first_token(const Csv& table, const Scoring& scoring) {
-  PR_TRY(table.require({"trtllm_version", "gpu_and_precision", "model", "batch_size", "tp", "input_len",
-                        "first_token_latency_ms"}));
+  PR_TRY(table.require(
+      {"trtllm_version", "gpu_and_precision", "model", "batch_size", "tp", "input_len", "first_token_latency_ms"}));
   PlanShelf shelf;
   std::vector<Point> points;
   for (std::size_t row = 0; row < table.rows(); ++row) {

@@ -22,7 +22,8 @@ std::span<const TableKind> table_kinds() {
       {"collectives_multinode_mlengineering.csv", score_multinode, "all-reduces of one and of four nodes"},
       {"vidur_network_a100_h100.csv", score_vidur_network, "all-reduces and sends inside one node"},
       {"vtrain_a100_iteration_times.csv", score_vtrain, "iterations of Megatron-DeepSpeed on A100"},
-      {"korthikanti2022_iteration_times_a100.csv", score_korthikanti_times, "iterations with and without recomputation"},
+      {"korthikanti2022_iteration_times_a100.csv", score_korthikanti_times,
+       "iterations with and without recomputation"},
       {"korthikanti2022_memory_a100.csv", score_korthikanti_memory, "memory of a GPU"},
       {"narayanan2021_weak_scaling_a100.csv", score_narayanan, "weak scaling"},
       {"mlperf_training_summary.csv", score_mlperf_training, "steps of GPT-3 and Llama 3.1 405B"},
@@ -39,12 +40,15 @@ std::span<const TableKind> table_kinds() {
 
 std::span<const Gate> gates() {
   static constexpr Gate kGates[] = {
-      {"tpot-dense", "TPOT of dense models, aggregated serving, cache fits, precision given, H100/H200/B200/GB200", 0.075},
+      {"tpot-dense", "TPOT of dense models, aggregated serving, cache fits, precision given, H100/H200/B200/GB200",
+       0.075},
       {"static-throughput", "output tokens/s of static batches of dense models that fit, H100/H200", 0.08},
-      {"ttft-unqueued", "TTFT at batch 1, or concurrency x input within the tokens of one pass (in the row's case); dense", 0.12},
+      {"ttft-unqueued",
+       "TTFT at batch 1, or concurrency x input within the tokens of one pass (in the row's case); dense", 0.12},
       {"vtrain-multi-node", "vTrain multi-node iterations, A100", 0.08},
       {"korthikanti-time", "Korthikanti iterations, A100", 0.04},
-      {"mlperf-steps", "MLPerf GPT-3 and Llama-3.1-405B steps with TP, PP and micro-batch given, one row per run", 0.10},
+      {"mlperf-steps", "MLPerf GPT-3 and Llama-3.1-405B steps with TP, PP and micro-batch given, one row per run",
+       0.10},
       {"bridge-llama", "Megatron-Bridge Llama pre-training on H100, H200, B200, GB200", 0.10},
       {"memory-closed-form", "memory rows that follow from a formula", 0.0},
       {"memory-measured", "memory rows that were measured", 0.05},

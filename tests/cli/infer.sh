@@ -38,7 +38,8 @@ holds "$work/out" 'OVERRIDE: memory bandwidth of one GPU is 26.8 TB/s in place o
 # ---- what does not fit ----------------------------------------------------------------------------------------------
 trap_case=$examples/infer-70b-on-one-80gb.toml
 refused 4 'does not fit on 1 x H100' 'GB' 'fit' 'parallel.tensor = ' -- infer "$trap_case"
-refused 4 'no configuration of [search]' '2 do not fit the memory' -- infer "$trap_case" --search --set 'search.gpus=1' --set 'search.batches=[512]'
+refused 4 'no configuration of [search]' '2 do not fit the memory' -- \
+  infer "$trap_case" --search --set 'search.gpus=1' --set 'search.batches=[512]'
 refused 4 'no configuration of [search]' -- infer "$base" --search --set 'search.tpot_limit=1 us'
 
 # ---- bad input ------------------------------------------------------------------------------------------------------

@@ -56,14 +56,18 @@ sampled --threads 4
 cmp -s "$work/out" "$work/one" || bad "threads change the samples"
 sampled --seed 9
 cmp -s "$work/out" "$work/one" && bad "the seed changes nothing"
-vary energy "$energy" --tornado --vary "components.cpu=100 W..300 W" --vary "components.fans=0.05..0.15" --metric step_energy
+vary energy "$energy" --tornado --vary "components.cpu=100 W..300 W" --vary "components.fans=0.05..0.15" \
+  --metric step_energy
 holds "$work/out" "Elasticity" "#|#"
-vary estimate "$step" --vary "scale_up.rate=200 GB/s..900 GB/s:3:log" --metric rail_optimised/iteration_time --out "$work/sweep"
+vary estimate "$step" --vary "scale_up.rate=200 GB/s..900 GB/s:3:log" \
+  --metric rail_optimised/iteration_time --out "$work/sweep"
 for file in report.txt report.json report.csv; do [[ -s $work/sweep/$file ]] || bad "$file is missing or empty"; done
 
 refused 2 "no command with a scenario" "simulate" -- sensitivity simulatte "$step"
-refused 2 "there is no metric 'savng'" "saving" -- sensitivity energy "$energy" --vary "components.fans=0.1..0.2" --metric savng
-refused 2 "several metrics end in" -- sensitivity simulate "$step" --vary training.sequence=2048,4096 --metric iteration_time
+refused 2 "there is no metric 'savng'" "saving" -- \
+  sensitivity energy "$energy" --vary "components.fans=0.1..0.2" --metric savng
+refused 2 "several metrics end in" -- \
+  sensitivity simulate "$step" --vary training.sequence=2048,4096 --metric iteration_time
 refused 2 "--vary" -- sensitivity energy "$energy" --vary "components.fans=0.2..0.1" --metric saving
 refused 2 "units of one kind" -- sensitivity energy "$energy" --vary "components.cpu=1 W..2 pJ" --metric saving
 refused 2 "varied twice" -- sensitivity energy "$energy" --vary a=1..2 --vary a=1..3 --metric saving
@@ -71,7 +75,9 @@ refused 2 "not a list" -- sensitivity energy "$energy" --tornado --vary componen
 refused 2 "--metric is missing" -- sensitivity energy "$energy" --vary components.fans=0.1,0.2
 refused 2 "nothing is varied" -- sensitivity energy "$energy" --metric saving
 refused 2 "--target" -- sensitivity energy "$energy" --break-even "components.fans=0.1..0.2" --metric saving
-refused 2 "exactly one --metric" -- sensitivity energy "$energy" --break-even "components.fans=0.1..0.2" --target 1 --metric saving --metric step_energy
+refused 2 "exactly one --metric" -- \
+  sensitivity energy "$energy" --break-even "components.fans=0.1..0.2" --target 1 \
+  --metric saving --metric step_energy
 refused 3 "components.fanz" -- sensitivity energy "$energy" --vary components.fanz=0.1..0.2 --metric saving
 refused 5 "missing.toml" -- sensitivity energy "$work/missing.toml"
 finish
