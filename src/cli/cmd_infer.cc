@@ -31,8 +31,8 @@ Result<report::Report> searched(const inference::InferenceDocument& doc, const i
     return fail(
         ErrorCode::infeasible,
         fmt::format("no configuration of [search] will do: {} do not fit the memory, {} of {} that fit are beyond a "
-                    "limit, {} sets of degrees do not divide the model\n  hint: raise search.gpus, or lower "
-                    "search.batches or the limits",
+                    "limit, {} sets of degrees do not divide the model\n  hint: raise the limits or search.gpus, "
+                    "or lower search.batches",
                     result.too_large, result.too_slow, result.tried, result.indivisible));
   }
   return inference::search_report(doc, setup, space, result, catalog, PHOTONRAIL_VERSION);

@@ -293,7 +293,8 @@ class Commands {
                           "  photonrail explain results/report.json energy_per_step --case on_demand@100ms\n"
                           "  photonrail explain my.toml mfu",
                           explain_);
-    add_source(c, explain_.source, "REPORT|SCENARIO", "report.json, or a scenario, which is then simulated", true);
+    add_source(c, explain_.source, "REPORT|SCENARIO",
+               "report.json of any command (--out DIR), or a training scenario, which is then simulated", true);
     c.add_option("ID", explain_.metric,
                  "Number to explain: an id, a heading of a table or a label; without it all ids are listed")
         ->option_text(" ");
@@ -302,9 +303,10 @@ class Commands {
   }
 
   void add_show() {
-    CLI::App& c = command("show", "The whole scenario, defaults included, with the origin of each value",
+    CLI::App& c = command("show", "A whole training scenario, defaults included, with the origin of each value",
                           "Example:\n  photonrail show my.toml --set rail.ports=2", show_);
-    add_source(c, show_.source, "SCENARIO", "Scenario file (TOML)", true);
+    add_source(c, show_.source, "SCENARIO", "Training scenario (TOML); of inference: photonrail infer FILE --show",
+               true);
   }
 
   void add_schema() {
@@ -392,7 +394,10 @@ class Commands {
         "A range is LOW..HIGH or LOW..BASE..HIGH, with units, then :N points, :log, :uniform, :normal, :lognormal or "
         ":triangular.",
         sensitivity_);
-    c.add_option("COMMAND", sensitivity_.command, "Command whose scenario is varied")->required()->option_text(" ");
+    c.add_option("COMMAND", sensitivity_.command,
+                 "Command whose scenario is varied: simulate, estimate, cost, infer, check, dlrm or energy")
+        ->required()
+        ->option_text(" ");
     add_source(c, sensitivity_.source, "SCENARIO", "Its scenario (TOML)", true);
     c.add_option("--vary", sensitivity_.vary, "Parameter and its range or list; may be repeated")
         ->option_text("PATH=LOW..HIGH")
