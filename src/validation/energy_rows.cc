@@ -106,7 +106,7 @@ Result<double> node_watts(const catalog::Gpu& gpu, const energy::Activity& secon
 
 Point new_point(const Csv& table, std::size_t row, const std::string& quantity, const std::string& unit) {
   Point p;
-  p.row.id = point_id(table, row) + "/" + quantity;
+  p.row.id = point_id(table, row);
   p.row.quantity = quantity;
   p.row.unit = unit;
   p.row.source = "measured, " + table.name();

@@ -22,7 +22,7 @@ TEST(energy_rows, step_time_decides_the_power_of_a_node) {
   const auto fast = score("x,64xSMC-H100-SXM-80GB,gpt3,64,6800,,2048,10.64\n");
   const auto slow = score("x,64xSMC-H100-SXM-80GB,gpt3,64,6800,,2048,21.28\n");
   ASSERT_TRUE(fast[0].row.ours && slow[0].row.ours);
-  EXPECT_EQ(fast[0].row.id, "mlperf_training_power/1/node_power");
+  EXPECT_EQ(fast[0].row.id, "mlperf_training_power/1");
   EXPECT_EQ(fast[0].apart, "");
   // Half the operations: half of what products draw, with fans and supplies on top.
   const double per_gpu = (6 * 175e9 + 6.0 * 96 * 12288 * 2048) * 2048 * 2048 / 10.64 / 512;
@@ -41,7 +41,7 @@ TEST(energy_rows, readings_behind_the_supplies_leave_their_loss_out) {
 TEST(energy_rows, networks_are_points_of_their_own_and_apart) {
   const auto points = score("x,64xSMC-H100-SXM-80GB,gpt3,64,6742,59570,2048,10.64\n");
   ASSERT_EQ(points.size(), 2U);
-  EXPECT_EQ(points[1].row.id, "mlperf_training_power/1/network_power");
+  EXPECT_EQ(points[1].row.id, "mlperf_training_power/1");
   EXPECT_NE(points[1].apart, "");
   EXPECT_NEAR(*points[1].row.ours, 512 * 3 * 20.7 * 0.85, 1e-6);
 }

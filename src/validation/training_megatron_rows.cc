@@ -173,8 +173,7 @@ Result<std::vector<Point>> score_korthikanti_memory(const Csv& table, const Scor
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto use = paper_memory(table, row);
     for (const bool activations : {false, true}) {
-      Point point = point_of(table, row, "memory", "GiB");
-      point.row.id += activations ? "/activations" : "/parameters";
+      Point point = point_of(table, row, activations ? "memory_activations" : "memory_params_and_optimizer", "GiB");
       point.row.case_name = fmt::format("{}, {}, {}", table.text(row, "model"), table.text(row, "mode"),
                                         activations ? "activations" : "parameters and optimizer");
       point.model = table.text(row, "model");
