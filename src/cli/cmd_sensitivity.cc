@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/digest.h"
 #include "cli/commands.h"
@@ -64,7 +65,11 @@ Result<Question> question_of(const SensitivityOptions& options) {
 
 // The target: a number, or the metric of another scenario of the same command.
 Result<double> target_of(const SensitivityOptions& options, const std::string& metric) {
+  if (options.target && !options.equals.empty())
+    return fail(ErrorCode::usage, "--target and --equals exclude each other\n  hint: leave one of them out");
   if (options.equals.empty()) {
+    if (options.target && !std::isfinite(*options.target))
+      return fail(ErrorCode::usage, "--target: a finite number is wanted");
     if (options.target) return *options.target;
     return fail(ErrorCode::usage,
                 "--break-even needs --target VALUE, in the base unit of the metric, or --equals SCENARIO");

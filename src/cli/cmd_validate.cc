@@ -162,6 +162,8 @@ Status run(const ValidateOptions& options) {
             validation::validate(
                 options.data, {catalog}, options.only,
                 [&](std::size_t done, std::size_t all, const std::string& what) { progress.show(done, all, what); }));
+  if (result.points.empty() && options.only.empty())
+    return fail(ErrorCode::invalid_input, options.data + ": none of its known tables has a row that is scored");
   if (result.points.empty()) return fail(ErrorCode::usage, "--only leaves no row");
   const std::vector<Summary> all = validation::summaries(result.points);
   if (!options.out.empty()) {

@@ -137,6 +137,12 @@ Result<StepEnergy> step_energy(const EnergyScenario& s, const StepWork& work, co
   e.rate = s.paths.rate.bits_per_second > 0 ? static_cast<double>(s.paths.rate.bits_per_second)
                                             : catalog::range_of(gpu.nic_rate).base;
   e.utilisation = kBitsPerByte * work.outside() / (gpus * e.rate * e.seconds);
+  if (e.utilisation > 1 + 1e-9) {
+    return fail(ErrorCode::infeasible,
+                fmt::format("the traffic between nodes takes {:.3g} times the network's {:.4g} Gb/s of each GPU in a "
+                            "step of {:.4g} s\n  hint: a longer step_time, a larger paths.rate, or less traffic",
+                            e.utilisation, e.rate / 1e9, e.seconds));
+  }
   e.per_bit_watts =
       kBitsPerByte * work.outside() * count(e.electrical_switches) * s.published.electrical_switch.joules / e.seconds;
   Activity activity;

@@ -79,6 +79,17 @@ TEST(step, per_bit_constants_see_a_kilowatt_where_the_network_draws_tens) {
   EXPECT_GT(e.network_outside_watts, 15 * e.per_bit_watts);
 }
 
+TEST(step, traffic_beyond_the_network_is_refused) {
+  EnergyScenario s = gpt3();
+  s.step_time = milliseconds(660);  // 33 GB at 50 GB/s
+  EXPECT_NEAR(step_energy(s, stated_work(s), parts()).value().utilisation, 1, 1e-9);
+  s.step_time = milliseconds(600);
+  const Result<StepEnergy> e = step_energy(s, stated_work(s), parts());
+  ASSERT_FALSE(e);
+  EXPECT_EQ(e.error().code, ErrorCode::infeasible);
+  EXPECT_NE(e.error().message.find("1.1 times the network's 400 Gb/s"), std::string::npos) << e.error().message;
+}
+
 TEST(step, parts_add_up_and_the_idle_network_still_draws) {
   EnergyScenario s = gpt3();
   s.work.network = {0};

@@ -253,6 +253,9 @@ RequestTimes disaggregated(const Plan& prefill, const Plan& decode, const Disagg
     step = decode.decode(std::max(decoding / workers.decode_workers, 1e-9), context);
     rate = most_prefilled;
   }
+  // Little's law: with few tokens to generate the iteration stops far above it.
+  rate = std::min(rate, all / (ttft + generated * step.seconds));
+  decoding = std::min(decoding, rate * generated * step.seconds);
   RequestTimes result;
   result.tpot = step.seconds;
   result.ttft = std::max(ttft, all / rate - generated * step.seconds);

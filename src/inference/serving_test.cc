@@ -210,6 +210,20 @@ TEST(Disaggregated, TheSlowerStationLimits) {
   EXPECT_NEAR(fed.tokens_per_second / 256 * fed.latency, 256, 3);
 }
 
+// Little's law: requests in flight = requests a second x seconds each takes, also where next to nothing is generated.
+TEST(Disaggregated, RequestsInFlightAreRateTimesLatency) {
+  const Plan plan = plan_of("llama-3-8b", "H100", {});
+  for (const double output : {1.0, 2.0, 16.0, 512.0}) {
+    for (const double concurrency : {1.0, 8.0, 256.0}) {
+      Disaggregation workers{.prefill_workers = 3, .decode_workers = 4, .decode_batch = 64};
+      workers.concurrency = concurrency;
+      const RequestTimes times = disaggregated(plan, plan, workers, {128, output});
+      EXPECT_NEAR(times.tokens_per_second / output * times.latency, concurrency, 1e-3 * concurrency)
+          << output << " tokens, " << concurrency << " in flight";
+    }
+  }
+}
+
 TEST(Disaggregated, TransferAddsToTheFirstToken) {
   const Plan plan = plan_of("llama-3-8b", "H100", {});
   Disaggregation workers{.prefill_workers = 2, .decode_workers = 1, .decode_batch = 8};

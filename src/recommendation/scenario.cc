@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace photonrail::recommendation {
 namespace {
 
@@ -30,6 +32,17 @@ void check_tables(Document& doc) {
   } else if (tables > kTablesMax || tables * s.cluster.gpus > kShardsMax) {
     refuse(doc, "embedding.table", fmt::format("{} tables on {} GPUs are too many", tables, s.cluster.gpus),
            fmt::format("at most {} tables, and {} tables times GPUs", kTablesMax, kShardsMax));
+  }
+}
+
+void check_compare(Document& doc) {
+  const std::vector<Store>& stores = doc.value.compare;
+  if (stores.empty()) refuse(doc, "compare", "nothing to compare", "name one of \"nvlink\", \"pcie\", \"pool\"");
+  for (const Store store : stores) {
+    if (std::count(stores.begin(), stores.end(), store) > 1) {
+      refuse(doc, "compare", "one memory is named twice", "name each once");
+      return;
+    }
   }
 }
 
@@ -261,6 +274,7 @@ Result<Document> load_scenario(const std::string& file, const std::vector<std::s
       doc.value.embedding.preset = Preset::none;
     }
     check_tables(doc);
+    check_compare(doc);
     check_dense(doc);
     check_cluster(doc, catalog);
   };

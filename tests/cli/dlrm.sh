@@ -44,6 +44,8 @@ holds "$work/out" "short"
 refused 4 "short" -- dlrm "$training" --set cluster.gpus=2 --set 'compare=["nvlink"]'
 
 refused 3 "no embedding tables" -- dlrm "$pooling" --set 'embedding.table=[]'
+refused 3 "nothing to compare" -- dlrm "$training" --set 'compare=[]'
+refused 3 "named twice" -- dlrm "$training" --set 'compare=["nvlink", "nvlink"]'
 refused 3 "unknown key" "spraed" -- dlrm "$training" --set 'sharding.spraed="row"'
 refused 3 "rows" -- dlrm "$training" --set 'sharding.spread="rows"'
 refused 3 "H1000" -- dlrm "$training" --set 'cluster.gpu="H1000"'

@@ -35,6 +35,7 @@ printf 'name = "none"\n' >"$work/none.toml"
 refused 3 "no work is given" -- energy "$work/none.toml"
 refused 3 "exclude each other" -- energy "$llama" --set work.gpus=8
 refused 3 "needs step_time" -- energy "$gpt3" --set "step_time=0 s"
+refused 4 "times the network's" "paths.rate" -- energy "$gpt3" --set "step_time=100 ms"
 refused 3 "energy" "65 W" -- energy "$gpt3" --set "published.adapter=65 W"
 refused 3 "adaptor" -- energy "$gpt3" --set "published.adaptor=65 pJ"
 refused 3 "training.sequence" -- energy "$llama" --set scenario.training.sequence=0

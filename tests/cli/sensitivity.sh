@@ -75,6 +75,10 @@ refused 2 "not a list" -- sensitivity energy "$energy" --tornado --vary componen
 refused 2 "--metric is missing" -- sensitivity energy "$energy" --vary components.fans=0.1,0.2
 refused 2 "nothing is varied" -- sensitivity energy "$energy" --metric saving
 refused 2 "--target" -- sensitivity energy "$energy" --break-even "components.fans=0.1..0.2" --metric saving
+refused 2 "exclude each other" -- sensitivity energy "$energy" --break-even "components.fans=0.1..0.2" --metric saving \
+  --target 1 --equals "$energy"
+refused 2 "a finite number" -- \
+  sensitivity energy "$energy" --break-even "components.fans=0.1..0.2" --metric saving --target nan
 refused 2 "exactly one --metric" -- \
   sensitivity energy "$energy" --break-even "components.fans=0.1..0.2" --target 1 \
   --metric saving --metric step_energy
