@@ -42,7 +42,7 @@ void add_parameters(MemoryUse& use, double parameters, double shards, const Trai
   const double all = c.sharding == Sharding::full ? shards : 1;
   const double states = c.sharding == Sharding::none ? 1 : shards;
   use.weights += parameters * 2 / all;
-  use.gradients += parameters * c.gradient_bytes / all;
+  use.gradients += parameters * c.gradient_bytes / (c.sharding == Sharding::gradients ? shards : all);
   use.optimizer += parameters * 12 / states;
 }
 

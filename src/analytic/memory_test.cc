@@ -71,6 +71,8 @@ TEST(Memory, BytesAParameterFollowTheSharding) {
   EXPECT_NEAR(states(memory_of_layers(r.shape, r.config)) / parameters, 18, 1e-9);
   r.config.sharding = Sharding::optimizer;
   EXPECT_NEAR(states(memory_of_layers(r.shape, r.config)) / parameters, 6 + 12 / 10.0, 1e-9);
+  r.config.sharding = Sharding::gradients;
+  EXPECT_NEAR(states(memory_of_layers(r.shape, r.config)) / parameters, 2 + 16 / 10.0, 1e-9);
   r.config.sharding = Sharding::full;
   EXPECT_NEAR(states(memory_of_layers(r.shape, r.config)) / parameters, 1.8, 1e-9);
 }

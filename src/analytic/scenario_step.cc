@@ -375,8 +375,9 @@ TrainingConfig config_of(const model::Scenario& scenario) {
   c.gpipe = t.schedule == model::Schedule::gpipe;
   c.sequence_parallel = t.sequence_parallel && c.tensor > 1;
   c.sharding = t.sharding == model::Sharding::zero0   ? Sharding::none
-               : t.sharding == model::Sharding::zero3 ? Sharding::full
-                                                      : Sharding::optimizer;
+               : t.sharding == model::Sharding::zero1 ? Sharding::optimizer
+               : t.sharding == model::Sharding::zero2 ? Sharding::gradients
+                                                      : Sharding::full;
   c.recompute = t.recompute == model::Recompute::none   ? Recompute::none
                 : t.recompute == model::Recompute::full ? Recompute::full
                                                         : Recompute::selective;

@@ -35,6 +35,7 @@ enum class Precision : std::uint8_t {
 enum class Sharding : std::uint8_t {
   none,       // every data-parallel rank holds everything (ZeRO-0)
   optimizer,  // ZeRO-1, Megatron's distributed optimizer
+  gradients,  // ZeRO-2: and gradients, so that they are reduced in every micro-batch
   full,       // ZeRO-3, FSDP: parameters are gathered for every pass
 };
 enum class Recompute : std::uint8_t { none, selective, full };  // selective: the attention core

@@ -250,6 +250,7 @@ struct TrainingEvaluator::Work {
     out.backward.compute += std::max(backward, kBackwardKernels * kHostSeconds);
     exchange_context(out, core);
     gather_parameters(out);
+    scatter_gradients(out);
     if (c.recompute == Recompute::full) {
       Pass again = out.forward;
       again.gather = 0;  // the backward pass has gathered them
@@ -322,13 +323,20 @@ struct TrainingEvaluator::Work {
     out.backward.gather += std::max(0.0, in + sum - out.backward.total());
   }
 
+  // Gradients that are kept in shards leave behind the backward pass of every micro-batch.
+  void scatter_gradients(Layer& out) {
+    if (c.sharding != Sharding::gradients) return;
+    out.backward.gather += std::max(0.0, reduce(layer_weights()) - (c.overlap_gradients ? out.backward.total() : 0));
+  }
+
   // -- the step -----------------------------------------------------------------------------------------------------
 
   double optimizer(double parameters) {
     const double shards = c.sharding == Sharding::none ? 1 : real(replicas());
     // Clearing and scanning the gradient (norm, overflow) where it is held, then Adam: gradient, master weight and two
     // moments read, those written, the working weight written.
-    const double held = c.sharding == Sharding::full ? shards : 1;
+    const bool whole = c.sharding == Sharding::none || c.sharding == Sharding::optimizer;
+    const double held = whole ? 1 : shards;
     const double scaling = c.loss_scaling ? 2 * c.gradient_bytes + 6 : 0;  // unscaled in place, weights copied back
     return stream(
         parameters / held * c.gradient_bytes + parameters / shards * (c.gradient_bytes * 2 + 12 + 12 + 2 + scaling), 4);
@@ -413,8 +421,12 @@ struct TrainingEvaluator::Work {
       out.reduce_tail = each + ends;
       return;
     }
-    out.reduce_tail =
-        c.overlap_gradients ? exposed(layers, each, layer.backward.total(), 0) + ends : real(layers) * each + ends;
+    if (c.sharding == Sharding::gradients) {
+      out.reduce_tail = (c.overlap_gradients ? each : 0) + ends;
+    } else {
+      out.reduce_tail =
+          c.overlap_gradients ? exposed(layers, each, layer.backward.total(), 0) + ends : real(layers) * each + ends;
+    }
     if (c.sharding == Sharding::none) return;
     const double one = gather(weights);
     const double one_end = table > 0 ? gather(table) : 0;

@@ -71,6 +71,11 @@ TEST_F(Evaluator, WorkAndExposureMakeAStepLonger) {
   c.overlap_tensor = true;
   EXPECT_LT(seconds(c), seconds(base));
   c = base;
+  c.sharding = Sharding::gradients;  // reduced in every micro-batch
+  EXPECT_LT(evaluator().evaluate(c).memory.gradients, evaluator().evaluate(base).memory.gradients);
+  c.overlap_gradients = false;
+  EXPECT_GT(seconds(c), seconds(base));
+  c = base;
   c.overlap_gradients = false;
   EXPECT_GT(seconds(c), seconds(base));
   c = base;

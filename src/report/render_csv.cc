@@ -26,7 +26,8 @@ std::string render_csv(const Report& report) {
     if (!c.refusal.empty()) out += fmt::format("{}refused,{},\n", prefix, csv_cell(c.refusal));
     for (std::size_t i = 0; i < report.metrics.size() && i < c.values.size(); ++i) {
       if (!c.values[i]) continue;
-      out += fmt::format("{}{},{},{}\n", prefix, report.metrics[i].id, exact(*c.values[i]), report.metrics[i].unit);
+      const Metric& metric = report.metrics[i];
+      out += fmt::format("{}{},{},{}\n", prefix, csv_cell(metric.id), exact(*c.values[i]), csv_cell(metric.unit));
     }
   }
   return out;
