@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/scenario_input.h"
 #include "config/toml.h"
-#include "inference/scenario.h"
+#include "inference/pooled_memory.h"
 #include "pool/pool_report.h"
 #include "pool/rate_checks.h"
 #include "report/files.h"
@@ -51,16 +51,6 @@ Result<Answer> pool_answer(const pool::PoolDocument& doc, const catalog::Catalog
   return out;
 }
 
-// The memory that a serving scenario gives its GPUs, as reads of a pool. Without a rate of its own they read their own.
-pool::Reads reads_of(const inference::MemoryChoice& memory) {
-  pool::Reads reads;
-  reads.name = "memory of the model";
-  reads.rate = memory.rate;
-  if (!memory.rate) reads.from = pool::Origin::own_memory;
-  if (memory.rate) reads.hit_rate = memory.hit_rate;
-  return reads;
-}
-
 Result<Answer> inference_answer(const CheckOptions& options, const catalog::Catalog& catalog) {
   PR_ASSIGN(const auto doc, inference::load_inference(options.source.file, options.source.sets));
   PR_ASSIGN(const inference::Deployment setup, inference::resolve(doc.value, catalog));
@@ -72,7 +62,8 @@ Result<Answer> inference_answer(const CheckOptions& options, const catalog::Cata
   pool.value.system.accelerator.gpu = s.gpu.catalog;
   pool.value.system.accelerator.count =
       s.memory.sharers.value_or(inference::parallel_of(s.parallel, setup.domain).gpus());
-  pool.value.reads = {reads_of(s.memory)};
+  PR_ASSIGN(pool::Reads reads, inference::memory_reads(setup));
+  pool.value.reads = {std::move(reads)};
   PR_ASSIGN(Answer out, pool_answer(pool, catalog));
   out.report.header.emplace_back("pool declared by",
                                  declared.empty() ? "nothing: that of the photonic fabric paper" : declared);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "inference/pooled_memory.h"
+
 namespace photonrail::inference {
 namespace {
 
@@ -140,6 +142,12 @@ Status does_not_fit(const Deployment& setup, const Candidate& c, const Plan& pla
                           larger_degree(setup, c, context)));
 }
 
+Result<Outcome> compile_and_evaluate(const Deployment& setup, const Candidate& candidate) {
+  PR_ASSIGN(const Plans plans, compile(setup, candidate));
+  PR_TRY(check_memory(setup, plans, candidate));
+  return evaluate(setup, plans, candidate);
+}
+
 }  // namespace
 
 double longest_context(const RequestShape& request) { return request.input + request.output; }
@@ -182,7 +190,7 @@ Status check_memory(const Deployment& setup, const Plans& plans, const Candidate
     prefill.parallel = c.prefill;
     return does_not_fit(setup, prefill, *plans.prefill, 1, setup.request.input, " for prefill");
   }
-  return {};
+  return check_hit_rate(setup, c);
 }
 
 Outcome evaluate(const Deployment& setup, const Plans& plans, const Candidate& c) {
@@ -207,9 +215,12 @@ Outcome evaluate(const Deployment& setup, const Plans& plans, const Candidate& c
 }
 
 Result<Outcome> evaluate(const Deployment& setup, const Candidate& candidate) {
-  PR_ASSIGN(const Plans plans, compile(setup, candidate));
-  PR_TRY(check_memory(setup, plans, candidate));
-  return evaluate(setup, plans, candidate);
+  if (setup.pool) {
+    Deployment own = setup;
+    PR_TRY(use_pool(own, candidate));
+    return compile_and_evaluate(own, candidate);
+  }
+  return compile_and_evaluate(setup, candidate);
 }
 
 Result<std::vector<sensitivity::Metric>> evaluate_infer(const std::string& file, const std::vector<std::string>& sets,

@@ -60,7 +60,7 @@ Status check_memory(const Deployment& setup, const Plans& plans, const Candidate
 // Of a candidate that fits.
 Outcome evaluate(const Deployment& setup, const Plans& plans, const Candidate& candidate);
 
-// compile, check_memory and evaluate.
+// compile, check_memory and evaluate, with the rate that this candidate gets from a pool.
 Result<Outcome> evaluate(const Deployment& setup, const Candidate& candidate);
 
 // What the requests hold at most: the cached tokens of a request at its end.

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/digest.h"
 #include "base/units_text.h"
+#include "inference/pooled_memory.h"
 #include "inference/report_metrics.h"
 #include "report/human.h"
 
@@ -281,6 +283,12 @@ report::Table search_table(const SearchResult& result, bool energy) {
   return table;
 }
 
+// With the rate that the candidate shown gets from a pool.
+Deployment of_candidate(Deployment setup, const Candidate& c) {
+  if (setup.pool) PR_CHECK(use_pool(setup, c).has_value(), "a candidate that was evaluated");
+  return setup;
+}
+
 bool same(const Outcome& a, const Outcome& b) { return candidate_id(a.candidate) == candidate_id(b.candidate); }
 
 }  // namespace
@@ -327,10 +335,11 @@ report::Report infer_report(const InferenceDocument& doc, const Deployment& setu
   return report;
 }
 
-report::Report search_report(const InferenceDocument& doc, const Deployment& setup, const SearchSpace& space,
+report::Report search_report(const InferenceDocument& doc, const Deployment& searched, const SearchSpace& space,
                              const SearchResult& result, const catalog::Catalog& catalog, std::string_view version) {
   const std::vector<ReportMetric> metrics = report_metrics();
-  const Candidate shown = result.best ? result.best->candidate : candidate_of(setup);
+  const Candidate shown = result.best ? result.best->candidate : candidate_of(searched);
+  const Deployment setup = of_candidate(searched, shown);
   const std::vector<std::string> assumptions = result_assumptions(setup, shown);
   report::Report report = begin(doc, setup, version, metrics, assumptions);
   report.header.emplace_back("requests",

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units_text.h"
+#include "inference/metrics.h"
 #include "inference/pooled_memory.h"
 
 namespace photonrail::inference {
@@ -81,10 +82,10 @@ void check_inference(InferenceDocument& doc) {
   check_parallel(doc, s.parallel, "parallel");
   check_parallel(doc, s.prefill, "prefill");
   check_memory_choice(doc);
-  if (s.memory.as_published && !s.memory.rate && !s.memory.capacity) {
+  if (s.memory.as_published && !s.memory.rate && !s.memory.capacity && !s.memory.hit_rate) {
     doc.diagnostics.error(doc.span("memory.as_published"),
                           "memory.as_published = true, but no figure of [memory] is given",
-                          "give memory.rate or memory.capacity");
+                          "give memory.rate, memory.capacity or memory.hit_rate");
   }
 }
 
@@ -116,7 +117,7 @@ std::string why(const MemoryChoice& memory) {
 }
 
 // Lays [memory] over the GPU and says so.
-std::vector<std::string> use_memory(const MemoryChoice& memory, catalog::Gpu& gpu) {
+std::vector<std::string> lay_memory(const MemoryChoice& memory, catalog::Gpu& gpu) {
   std::vector<std::string> said;
   const auto lay = [&](auto& figure, const auto& given, const char* what) {
     if (!given) return;
@@ -137,6 +138,15 @@ std::vector<std::string> use_memory(const MemoryChoice& memory, catalog::Gpu& gp
 }
 
 }  // namespace
+
+Status use_memory(Deployment& setup) {
+  const MemoryChoice& memory = setup.scenario.memory;
+  setup.gpu = setup.listed;
+  setup.overrides = lay_memory(memory, setup.gpu);
+  PR_ASSIGN(setup.kernels, operators::KernelModel::make(setup.gpu));
+  if (memory.rate) setup.kernels = setup.kernels.with_memory_rate(*memory.rate);
+  return {};
+}
 
 Result<InferenceDocument> load_inference(const std::string& file, std::span<const std::string> sets) {
   PR_ASSIGN(InferenceDocument doc, config::load_document<InferenceScenario>(file, sets, {}, check_inference));
@@ -161,11 +171,8 @@ Parallel parallel_of(const ParallelChoice& choice, std::int64_t domain) {
 
 Result<Deployment> resolve(const InferenceScenario& scenario, const catalog::Catalog& catalog) {
   PR_ASSIGN(const catalog::Model model, catalog.model(scenario.model.catalog));
-  PR_ASSIGN(catalog::Gpu gpu, catalog.gpu(scenario.gpu.catalog));
-  PR_ASSIGN(const MemoryChoice memory, pooled_memory(scenario, catalog));
-  std::vector<std::string> overrides = use_memory(memory, gpu);
+  PR_ASSIGN(const catalog::Gpu gpu, catalog.gpu(scenario.gpu.catalog));
   PR_ASSIGN(operators::KernelModel kernels, operators::KernelModel::make(gpu));
-  if (memory.rate) kernels = kernels.with_memory_rate(*memory.rate);
   PR_ASSIGN(const Engine engine, engine_with(scenario.engine));
   if (!scenario.gpu.domain && !gpu.domain.known()) {
     return fail(
@@ -186,8 +193,12 @@ Result<Deployment> resolve(const InferenceScenario& scenario, const catalog::Cat
       .power = std::nullopt,
       .node = energy::node_of(gpu, {}),
       .transfer_rate = 0,
-      .overrides = std::move(overrides)};
-  setup.scenario.memory = memory;
+      .listed = gpu,
+      .pool = std::nullopt,
+      .overrides = {}};
+  PR_TRY(use_memory(setup));
+  PR_TRY(find_pool(setup, catalog));
+  if (setup.pool) PR_TRY(use_pool(setup, candidate_of(setup)));
   if (auto power = energy::power_of(gpu)) setup.power = *power;
   const auto& rate = scenario.disaggregated.transfer_rate;
   setup.transfer_rate = rate ? bytes_per_second(*rate) : setup.kernels.rates().network;

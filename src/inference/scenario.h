@@ -18,6 +18,7 @@
 #include "energy/power.h"
 #include "inference/plan.h"
 #include "inference/serving.h"
+#include "pool/reader_rate.h"
 
 namespace photonrail::operators {
 std::span<const config::EnumName<Dtype>> names_of(Dtype);
@@ -50,7 +51,7 @@ struct MemoryChoice {
   bool as_published = false;            // a published figure that may break a limit of its own system
   std::string pool;                     // file of `photonrail check` that declares a pool; "": none
   std::optional<std::int64_t> sharers;  // accelerators that read at once; absent: the GPUs of the instance
-  std::optional<double> hit_rate;       // absent: 1
+  std::optional<double> hit_rate;       // absent: what the HBM tier holds of weights and caches
 };
 
 // [parallel], and [prefill] for the prefill workers of disaggregated serving
@@ -154,6 +155,14 @@ Result<InferenceDocument> load_inference(const std::string& file, std::span<cons
 Result<InferenceDocument> parse_inference(std::string_view text, std::string_view name,
                                           std::span<const std::string> sets = {});
 
+// The pool that [memory] names. What a configuration gets from it: pooled_memory.h.
+struct Pool {
+  std::string name;
+  pool::Resolved resolved;
+  std::int64_t sharers = 1;
+  double weights = 0;  // bytes of the whole model, stored once for all sharers
+};
+
 // A scenario with its names looked up. What a Plan is compiled from, and what results are accounted with.
 struct Deployment {
   InferenceScenario scenario;
@@ -167,13 +176,19 @@ struct Deployment {
   std::optional<energy::GpuPower> power;  // absent: the catalog does not know the GPU's power
   energy::Node node;
   double transfer_rate = 0;            // bytes/s
+  catalog::Gpu listed;                 // as the catalog has it
+  std::optional<Pool> pool;            // its rate, in kernels and scenario.memory, is that of one configuration
   std::vector<std::string> overrides;  // what [memory] replaced, for every result
 };
 
-// Errors: invalid_input where a name is unknown or the GPU lacks a figure.
+// A pool gives what the configuration of the scenario itself gets from it. Errors: invalid_input where a name is unknown
+// or the GPU lacks a figure; those of the pool's file; infeasible where the pool has no room for the sharers.
 Result<Deployment> resolve(const InferenceScenario& scenario, const catalog::Catalog& catalog);
 
 Parallel parallel_of(const ParallelChoice& choice, std::int64_t domain);
 Result<Plan> compile(const Deployment& setup, const Parallel& parallel);
+
+// Lays scenario.memory over the listed GPU: memory, kernels and overrides.
+Status use_memory(Deployment& setup);
 
 }  // namespace photonrail::inference

@@ -87,7 +87,7 @@ void describe(Fields& f, MemoryChoice& m) {
     {.doc = "Share of the bytes found in the pool's HBM tier, the rest comes from DDR.",
      .min = 0,
      .max = 1,
-     .absent = "1, or 0 where the pool has no HBM"});
+     .absent = "the part of weights (once) and caches (of all sharers) that the HBM tiers hold"});
 }
 
 void describe(Fields& f, ParallelChoice& p) {

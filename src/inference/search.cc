@@ -178,7 +178,13 @@ class Searcher {
       ++result_.too_large;
       return;
     }
-    const Outcome outcome = evaluate(setup_, plans, candidate);
+    // From a pool each candidate gets a rate of its own.
+    const Result<Outcome> evaluated = setup_.pool ? evaluate(setup_, candidate) : evaluate(setup_, plans, candidate);
+    if (!evaluated) {
+      ++result_.too_large;
+      return;
+    }
+    const Outcome& outcome = *evaluated;
     ++result_.tried;
     if (!within(outcome, space_)) {
       ++result_.too_slow;

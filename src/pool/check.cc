@@ -20,8 +20,21 @@ double total_size(const PoolScenario& scenario) {
   return out;
 }
 
-// Without a stated hit rate, the HBM tiers hold a fixed part of everything (a pinned part: a cache that replaces the
-// least recently used keeps nothing of a larger object that is streamed over and over).
+// Bytes that lie in the HBM tiers for the hits that are stated of a read.
+double pinned_by(const Reads& reads) {
+  if (reads.from != Origin::pool) return 0;
+  if (reads.pinned) return static_cast<double>(reads.pinned->count);
+  return reads.hit_rate && reads.size ? *reads.hit_rate * static_cast<double>(reads.size->count) : 0;
+}
+
+double pinned_size(const PoolScenario& scenario) {
+  double out = 0;
+  for (const Reads& reads : scenario.reads) out += pinned_by(reads);
+  return out;
+}
+
+// Without a stated hit rate, the HBM tiers hold a fixed part of everything that has none (a pinned part: a cache that
+// replaces the least recently used keeps nothing of a larger object that is streamed over and over).
 void set_hit_rate(const PoolScenario& scenario, ReadsResult& result) {
   const System& s = scenario.system;
   if (result.reads.from == Origin::own_memory) return;
@@ -35,12 +48,15 @@ void set_hit_rate(const PoolScenario& scenario, ReadsResult& result) {
     result.hit_rate_source = "the pool has one tier";
     return;
   }
-  const double hbm = static_cast<double>(s.module.hbm().count) * static_cast<double>(s.modules());
-  const double stored = total_size(scenario);
+  double stored = 0;
+  for (const Reads& reads : scenario.reads) {
+    if (reads.from == Origin::pool && reads.size && !reads.hit_rate) stored += static_cast<double>(reads.size->count);
+  }
   if (stored <= 0) {
     result.hit_rate_source = "assumed: sizes are unknown";
     return;
   }
+  const double hbm = std::max(s.hbm_bytes() - pinned_size(scenario), 0.0);
   result.hit_rate = std::min(1.0, hbm / stored);
   result.hit_rate_source = fmt::format("HBM tiers of {} hold that part of {}", size_text(hbm), size_text(stored));
 }
@@ -117,9 +133,8 @@ std::vector<LinkSummary> summarise(const CapacityGraph& graph, const std::vector
 
 std::vector<CapacitySummary> capacities(const PoolScenario& scenario, const Resolved& pool) {
   const System& s = scenario.system;
-  const auto modules = static_cast<double>(s.modules());
-  const double hbm = s.module.hbm_stacks > 0 ? static_cast<double>(s.module.hbm().count) * modules : 0;
-  const double ddr = s.module.ddr_channels > 0 ? static_cast<double>(s.module.ddr.count) * modules : 0;
+  const double hbm = s.hbm_bytes();
+  const double ddr = s.ddr_bytes();
   const double stored = total_size(scenario);
   double own = 0;
   for (const Reads& reads : scenario.reads) {
@@ -139,7 +154,7 @@ std::string names_of_rated(const std::vector<ReadsResult>& all) {
   return out;
 }
 
-std::vector<Violation> violations(const PoolCheck& check, const CapacityGraph& graph,
+std::vector<Violation> violations(const PoolScenario& scenario, const PoolCheck& check, const CapacityGraph& graph,
                                   const std::vector<Stream>& streams) {
   std::vector<Violation> out;
   for (const BrokenCut& cut : graph.broken_cuts(streams)) {
@@ -160,6 +175,12 @@ std::vector<Violation> violations(const PoolCheck& check, const CapacityGraph& g
   for (const CapacitySummary& c : check.capacity) {
     if (c.stored > c.size) out.push_back({"what is stored", c.where, c.stored, c.size, "B"});
   }
+  // Without a DDR tier what is stored has been held against the HBM tiers already.
+  const double hbm = scenario.system.hbm_bytes();
+  const double pinned = pinned_size(scenario);
+  if (scenario.system.ddr_bytes() > 0 && pinned > hbm * (1 + kTolerance)) {
+    out.push_back({"what must lie there for the stated hit rates", "HBM tiers of the pool", pinned, hbm, "B"});
+  }
   return out;
 }
 
@@ -179,7 +200,7 @@ Result<PoolCheck> check_pool(const PoolScenario& scenario, const catalog::Catalo
   for (ReadsResult& r : out.reads) PR_TRY(set_added_times(out.pool, r));
   out.links = summarise(graph, graph.loads(streams));
   out.capacity = capacities(scenario, out.pool);
-  out.violations = violations(out, graph, streams);
+  out.violations = violations(scenario, out, graph, streams);
   return out;
 }
 
@@ -204,8 +225,8 @@ Result<std::vector<sensitivity::Metric>> evaluate_check(const std::string& file,
     out.push_back({r.reads.name + ".added_times", r.added_times, "B/s"});
     out.push_back({r.reads.name + ".cut_share", r.cut_share, "B/s"});
     out.push_back({r.reads.name + ".concurrency", r.concurrency, "B/s"});
-    if (r.reads.size) {
-      out.push_back({r.reads.name + ".pass_time", static_cast<double>(r.reads.size->count) / r.added_times, "s"});
+    if (const auto each = r.reads.of_each()) {
+      out.push_back({r.reads.name + ".pass_time", static_cast<double>(each->count) / r.added_times, "s"});
     }
   }
   for (const Violation& v : check.violations) overload = std::max(overload, v.factor());

@@ -94,6 +94,28 @@ TEST(CheckPool, WhatDoesNotFitTheMemory) {
   EXPECT_NEAR(check.reads[0].hit_rate, 1.152 / 33, 1e-12);
 }
 
+// A stated hit rate needs its part of the size in the HBM tiers: 0.5 x 2.4 TB in 1.152 TB. What is read by all may be
+// kept there first, so that fewer bytes do; the others' hits get what is left.
+TEST(CheckPool, StatedHitsMustFitTheHbmTiers) {
+  const PoolCheck check = checked(kTableFive, {"reads=[{name='caches', size='2.4 TB', hit_rate=0.5}]"});
+  ASSERT_EQ(check.violations.size(), 1U);
+  EXPECT_DOUBLE_EQ(check.violations[0].modelled, 1.2e12);
+  EXPECT_DOUBLE_EQ(check.violations[0].possible, 1.152e12);
+  EXPECT_TRUE(checked(kTableFive, {"reads=[{name='a', size='2.4 TB', hit_rate=0.48}]"}).violations.empty());
+  EXPECT_TRUE(checked(kTableFive, {"reads=[{name='a', size='2.4 TB', hit_rate=0.6, pinned='1 TB'}]"}).violations.empty());
+  const PoolCheck both = checked(kTableFive, {"reads=[{name='a', size='1 TB', hit_rate=1}, {name='b', size='1 TB'}]"});
+  EXPECT_NEAR(both.reads[1].hit_rate, 0.152, 1e-12);
+  EXPECT_TRUE(both.violations.empty());
+}
+
+// One reader passes over its own part only.
+TEST(CheckPool, APassReadsWhatIsOfEach) {
+  const std::vector<std::string> sets{"reads=[{name='caches', size='4 TB', each='0.9 TB', hit_rate=0}]"};
+  const auto doc = parse_pool(kTableFive, "pool.toml", sets).value();
+  const report::Report report = pool_report(doc, check_pool(doc.value, parts()).value(), "test").value();
+  EXPECT_NEAR(*report::value_of(report, report.cases[0], "pass_possible"), 1, 1e-9);
+}
+
 // Two reads of 0.5 TB/s each fit a port alone, not together.
 TEST(CheckPool, ReadsAreTakenTogether) {
   const PoolCheck check = checked(kTableFive, {"reads=[{name='a', rate='0.5 TB/s'}, {name='b', rate='0.5 TB/s'}]"});

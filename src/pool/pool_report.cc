@@ -35,8 +35,8 @@ Value modelled(const Row& row, const PoolCheck&) {
   return bytes_per_second(*row.reads->reads.rate);
 }
 Value size(const Row& row, const PoolCheck&) {
-  if (row.reads == nullptr || !row.reads->reads.size) return std::nullopt;
-  return static_cast<double>(row.reads->reads.size->count);
+  const auto each = row.reads != nullptr ? row.reads->reads.of_each() : std::nullopt;
+  return each ? Value(static_cast<double>(each->count)) : std::nullopt;
 }
 
 std::vector<PoolMetric> pool_metrics() {
@@ -96,7 +96,7 @@ std::vector<PoolMetric> pool_metrics() {
         {},
         model},
        nullptr},
-      {{"size", "bytes read in one pass", "B", "", "reads.size", {}, ""}, size},
+      {{"size", "bytes read in one pass", "B", "", "reads.each, or reads.size", {}, ""}, size},
       {{"pass_modelled", "time of one pass at the modelled rate", "s", "size / modelled", "", {}, ""}, nullptr},
       {{"pass_possible", "time of one pass at the possible rate", "s", "size / added_times", "", {}, ""}, nullptr},
   };
@@ -169,12 +169,13 @@ report::Table reads_table(const PoolCheck& check) {
                       {}};
   for (const ReadsResult& r : check.reads) {
     const bool rated = r.reads.rate.has_value();
+    const auto each = r.reads.of_each();
     table.rows.push_back({r.reads.name, fmt::format("{}", r.readers),
                           r.reads.from == Origin::pool ? human(r.hit_rate, "ratio") : "-",
                           rated ? human(bytes_per_second(*r.reads.rate), "B/s") : "-", human(r.possible, "B/s"),
                           r.limit, rated ? human(r.in_flight, "B") : "-",
                           human(static_cast<double>(check.pool.outstanding.count), "B"), human(r.added_times, "B/s"),
-                          r.reads.size ? human(static_cast<double>(r.reads.size->count) / r.added_times, "s") : "-"});
+                          each ? human(static_cast<double>(each->count) / r.added_times, "s") : "-"});
   }
   return table;
 }
@@ -198,7 +199,8 @@ report::Table capacity_table(const PoolCheck& check) {
     table.rows.push_back({c.where, human(c.size, "B"), human(c.stored, "B")});
   }
   table.notes.push_back(
-      "Each object is stored once and read once by every reader. Sizes that the scenario leaves out are not counted.");
+      "Each object is stored once; in a pass every reader reads all of it, or its part (reads.each). Sizes that the "
+      "scenario leaves out are not counted.");
   return table;
 }
 

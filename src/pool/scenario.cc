@@ -95,10 +95,20 @@ void describe(config::Fields& fields, Reads& r) {
           .max = 1,
           .absent = "the part of all reads of the pool that the HBM tiers can hold"});
   fields("size", r.size,
-         {.doc = "Bytes of it: stored once, read once in a pass by each reader.",
+         {.doc = "Bytes of it, stored once.",
           .max = 1e17,
           .above = 0,
           .absent = "unknown: no capacity is checked, no time of a pass is given"});
+  fields("each", r.each,
+         {.doc = "Bytes that one reader reads of it in a pass: less than the size where each has its part.",
+          .max = 1e17,
+          .above = 0,
+          .absent = "the size"});
+  fields("pinned", r.pinned,
+         {.doc = "Bytes that lie in the HBM tiers for its hits: less than hit_rate of the size where what is read by "
+                 "all readers is kept there first.",
+          .max = 1e17,
+          .absent = "hit_rate of the size"});
 }
 
 void describe(config::Fields& fields, PoolScenario& s) {

@@ -20,7 +20,11 @@ struct Reads {  // [[reads]]
   Origin from = Origin::pool;
   Spread spread = Spread::appliance;
   std::optional<double> hit_rate;  // absent: the part that the HBM tier can hold
-  std::optional<Bytes> size;       // stored once; every reader reads it once in a pass
+  std::optional<Bytes> size;       // stored once
+  std::optional<Bytes> each;       // what one reader reads of it in a pass; absent: all
+  std::optional<Bytes> pinned;     // what must lie in the HBM tiers for the hits; absent: hit_rate of the size
+
+  std::optional<Bytes> of_each() const { return each ? each : size; }
 };
 
 struct PoolScenario {

@@ -68,6 +68,13 @@ struct System {
   std::int64_t radix() const { return appliance.modules * module.ports; }  // ports of one appliance
   Rate all_to_all() const { return appliance.all_to_all.value_or(module.port_rate * radix()); }
   std::int64_t modules() const { return appliance.modules * tier.appliances; }
+  // Bytes of all HBM tiers, and of all DDR tiers; 0 where the modules have none.
+  double hbm_bytes() const {
+    return module.hbm_stacks > 0 ? static_cast<double>(module.hbm().count) * static_cast<double>(modules()) : 0;
+  }
+  double ddr_bytes() const {
+    return module.ddr_channels > 0 ? static_cast<double>(module.ddr.count) * static_cast<double>(modules()) : 0;
+  }
   // Spines that take all uplinks, each as large as an appliance.
   std::int64_t spines() const { return (tier.appliances * tier.uplinks + radix() - 1) / radix(); }
   std::int64_t accelerators_max() const { return tier.appliances * ((radix() - tier.uplinks) / accelerator.ports); }

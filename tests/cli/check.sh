@@ -68,6 +68,19 @@ holds "$work/out" '4 readers at once' 'limited by optical port (7.2 Tb/s)' 'memo
 accepted infer "$pooled" --set memory.sharers=16 --set memory.hit_rate=0 --format json
 holds "$work/out" '409600000000' 'DDR tier of a module'
 accepted check "$pooled"
+holds "$work/out" '553.8 GB'
+# Hits that the HBM tier cannot hold: refused by both, derived where none is stated, said where let pass.
+refused 4 'memory.hit_rate = 1 cannot be' '4.6 TB for 4 sharers' '1.152 TB' 'state at most 0.38' -- \
+  infer "$pooled" --set serving.batch=2048
+run check "$pooled" --set serving.batch=2048
+((status == 4)) || bad "hits beyond the HBM tier: status $status, not 4"
+holds "$work/err" 'stated hit rates: 5.01 TB do not fit the 1.152 TB of the HBM tiers'
+accepted infer "$pooled" --set serving.batch=2048 --set memory.as_published=true
+holds "$work/out" 'that hit rate needs 5.01 TB in HBM tiers of 1.152 TB' 'as published'
+sed '/^hit_rate/d; s|"pool-appliance|"'"$root"'/examples/pool-appliance|' "$pooled" >"$work/derived.toml"
+accepted infer "$work/derived.toml" --set serving.batch=2048
+holds "$work/out" '0.23 of the bytes in its HBM tier (what it holds of weights and caches)'
+accepted check "$work/derived.toml" --set serving.batch=2048
 refused 3 'memory.rate and memory.pool' -- infer "$pooled" --set 'memory.rate=1 TB/s'
 refused 3 'without memory.pool' -- infer "$root/examples/infer-405b-h100x8.toml" --set memory.sharers=4
 refused 4 'room for 1 to 16' -- infer "$pooled" --set memory.sharers=17
