@@ -38,7 +38,7 @@ struct Engine {
   double prompt_wait_fill = 0;
   std::int64_t largest_batch = 2048;         // most sequences of one attention copy
   Time step_overhead = microseconds(300);    // host work of a pass that no kernel hides (scheduling, sampling, launch)
-  Time sequence_overhead = microseconds(5);  // the same for each sequence in the pass (its token, its cache pages)
+  Time sequence_overhead = microseconds(5);  // the same for each sequence of an attention copy in the pass
   Time kernel_gap;                           // between two kernels of a captured graph, beyond the launch floor
   Time request_overhead = milliseconds(30);  // of one request, outside the passes: HTTP, tokens from and to text
   bool fused_norm_reduce = true;             // all-reduce, residual sum and norm in one kernel

@@ -211,7 +211,7 @@ StepTime Plan::without_attention(const Rows& rows) const {
   add_transfers(rows, step);
   add_traffic(rows, step);
   step.overhead = step_overhead_ + kernel_count_ * to_seconds(engine_.kernel_gap) +
-                  rows[kLogits] * copies_ * to_seconds(engine_.sequence_overhead);
+                  rows[kLogits] * to_seconds(engine_.sequence_overhead);
   return step;
 }
 

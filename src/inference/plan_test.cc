@@ -36,6 +36,14 @@ double parts(const StepTime& step) {
   return step.linear + step.attention + step.collective + step.pointwise + step.overhead;
 }
 
+// Each attention copy has a scheduler of its own: 5 us for each of its 256 / 8 sequences, beside 300 us a pass.
+TEST(Plan, HostTimeIsThatOfOneAttentionCopy) {
+  const Plan plan = plan_of("deepseek-v3", "H200", fp8(), {.expert = 8, .attention_data = 8});
+  EXPECT_NEAR(plan.decode(256, 1000).overhead, 300e-6 + 32 * 5e-6, 1e-12);
+  EXPECT_NEAR(plan_of("llama-3-70b", "H200", fp8(), {.tensor = 8}).decode(256, 1000).overhead, 300e-6 + 256 * 5e-6,
+              1e-12);
+}
+
 // ---- bytes ----------------------------------------------------------------------------------------------------------
 
 TEST(Plan, CacheOfOneTokenByHand) {

@@ -112,7 +112,7 @@ void describe(Fields& f, EngineChoice& e) {
     {.doc = "Most sequences of one attention copy.", .min = 1, .max = kBatchMax, .absent = "the preset's"});
   f("step_overhead", e.step_overhead, {.doc = "Host work of a pass that no kernel hides.", .absent = "the preset's"});
   f("sequence_overhead", e.sequence_overhead,
-    {.doc = "The same for each sequence of the pass.", .absent = "the preset's"});
+    {.doc = "The same for each sequence of an attention copy.", .absent = "the preset's"});
   f("rank_spread", e.rank_spread,
     {.doc = "Deviation of kernel times from GPU to GPU; collectives wait for the slowest.",
      .min = 0,
