@@ -27,14 +27,7 @@ Result<report::Report> searched(const inference::InferenceDocument& doc, const i
                                 const catalog::Catalog& catalog) {
   const inference::SearchSpace space = inference::filled(setup);
   PR_ASSIGN(const inference::SearchResult result, inference::search(setup, space));
-  if (!result.best) {
-    return fail(
-        ErrorCode::infeasible,
-        fmt::format("no configuration of [search] will do: {} do not fit the memory, {} of {} that fit are beyond a "
-                    "limit, {} sets of degrees do not divide the model\n  hint: raise the limits or search.gpus, "
-                    "or lower search.batches",
-                    result.too_large, result.too_slow, result.tried, result.indivisible));
-  }
+  if (!result.best) return fail(ErrorCode::infeasible, inference::nothing_text(result));
   return inference::search_report(doc, setup, space, result, catalog, PHOTONRAIL_VERSION);
 }
 

@@ -150,6 +150,15 @@ Result<Outcome> compile_and_evaluate(const Deployment& setup, const Candidate& c
 
 }  // namespace
 
+const char* limiting_station(const RequestTimes& times) {
+  if (times.prefill_load > 0.99) return "prefill workers";
+  return times.decode_load > 0.9 ? "decode workers" : "requests in flight";
+}
+
+double prompts_in_tpot(const Outcome& o) {
+  return o.candidate.mode == Mode::continuous ? std::max(o.times.tpot - o.times.decode.seconds, 0.0) : 0;
+}
+
 double longest_context(const RequestShape& request) { return request.input + request.output; }
 
 Candidate candidate_of(const Deployment& setup) {

@@ -63,6 +63,12 @@ Outcome evaluate(const Deployment& setup, const Plans& plans, const Candidate& c
 // compile, check_memory and evaluate, with the rate that this candidate gets from a pool.
 Result<Outcome> evaluate(const Deployment& setup, const Candidate& candidate);
 
+// "prefill workers", "decode workers" or "requests in flight": what more of would raise a disaggregated throughput.
+const char* limiting_station(const RequestTimes& times);
+
+// Of the time per output token, what prompts add that ride in the passes between two tokens of a request.
+double prompts_in_tpot(const Outcome& outcome);
+
 // What the requests hold at most: the cached tokens of a request at its end.
 double longest_context(const RequestShape& request);
 

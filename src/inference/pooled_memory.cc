@@ -33,10 +33,10 @@ double hit_rate_of(const Deployment& setup, const Stored& stored) {
 
 std::string source_text(const Deployment& setup, const PoolUse& use) {
   const std::int64_t sharers = setup.pool->sharers;
-  std::string text = fmt::format(
-      "pool \"{}\": {} at once, {:.3g} of the bytes in its HBM tier ({}), limited by {}", setup.pool->name,
-      sharers == 1 ? std::string("one reader") : fmt::format("{} readers", sharers), use.hit_rate,
-      setup.scenario.memory.hit_rate ? "stated" : "what it holds of weights and caches", use.rate.limit);
+  std::string text =
+      fmt::format("pool \"{}\": {} at once, {:.3g} of the bytes in its HBM tier ({}), limited by {}", setup.pool->name,
+                  sharers == 1 ? std::string("one reader") : fmt::format("{} readers", sharers), use.hit_rate,
+                  setup.scenario.memory.hit_rate ? "stated" : "what it holds of weights and caches", use.rate.limit);
   if (!use.fits) {
     text += fmt::format("; that hit rate needs {} in HBM tiers of {}", pool::size_text(use.pinned),
                         pool::size_text(use.hbm));
@@ -115,14 +115,15 @@ Status check_hit_rate(const Deployment& setup, const Candidate& candidate) {
   if (!setup.pool || !setup.scenario.memory.hit_rate || setup.scenario.memory.as_published) return {};
   PR_ASSIGN(const PoolUse use, pool_use(setup, candidate));
   if (use.fits) return {};
-  return fail(ErrorCode::infeasible,
-              fmt::format("memory.hit_rate = {:g} cannot be: weights of {} once and caches of {} for {} sharers need {} "
-                          "in the HBM tiers of the pool, which hold {}\n  hint: leave memory.hit_rate out, which gives "
-                          "{:.3g}, or state at most {:.3g}; memory.as_published = true lets it pass and says so",
-                          use.hit_rate, pool::size_text(use.stored.weights), pool::size_text(use.stored.caches),
-                          setup.pool->sharers, pool::size_text(use.pinned), pool::size_text(use.hbm),
-                          std::min(1.0, use.hbm / use.stored.all()),
-                          std::floor(1000 * largest_hit_rate(use.stored, use.hbm)) / 1000));
+  return fail(
+      ErrorCode::infeasible,
+      fmt::format("memory.hit_rate = {:g} cannot be: weights of {} once and caches of {} for {} sharers need {} "
+                  "in the HBM tiers of the pool, which hold {}\n  hint: leave memory.hit_rate out, which gives "
+                  "{:.3g}, or state at most {:.3g}; memory.as_published = true lets it pass and says so",
+                  use.hit_rate, pool::size_text(use.stored.weights), pool::size_text(use.stored.caches),
+                  setup.pool->sharers, pool::size_text(use.pinned), pool::size_text(use.hbm),
+                  std::min(1.0, use.hbm / use.stored.all()),
+                  std::floor(1000 * largest_hit_rate(use.stored, use.hbm)) / 1000));
 }
 
 Result<pool::Reads> memory_reads(const Deployment& setup) {

@@ -51,8 +51,8 @@ Status use_pool(Deployment& setup, const Candidate& candidate);
 // Error: infeasible where the stated hit rate needs more bytes than the HBM tiers have, unless as_published.
 Status check_hit_rate(const Deployment& setup, const Candidate& candidate);
 
-// The scenario's memory as one object that `photonrail check` holds against a pool of `hbm` bytes in HBM tiers (the
-// GPU's own memory where [memory] states no rate).
+// The scenario's memory as one object that `photonrail check` holds against a pool: weights once, caches of all sharers.
+// Where [memory] states no rate, as what each GPU has in its own memory.
 Result<pool::Reads> memory_reads(const Deployment& setup);
 
 // Path of the pool's file as the operating system takes it: one from the scenario's file is relative to that file.

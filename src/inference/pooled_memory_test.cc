@@ -73,7 +73,8 @@ TEST(PooledMemory, HitsMustFitTheHbmTier) {
   const auto outcome = evaluate(claimed, candidate_of(claimed));
   ASSERT_FALSE(outcome.has_value());
   EXPECT_EQ(outcome.error().code, ErrorCode::infeasible);
-  EXPECT_NE(outcome.error().message.find("memory.hit_rate = 1 cannot be"), std::string::npos) << outcome.error().message;
+  EXPECT_NE(outcome.error().message.find("memory.hit_rate = 1 cannot be"), std::string::npos)
+      << outcome.error().message;
 
   s.memory.hit_rate = largest_hit_rate(use.stored, use.hbm);
   const Deployment most = resolved(s).value();

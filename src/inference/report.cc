@@ -63,6 +63,25 @@ Dtype mfu_format(const Deployment& setup) {
 
 std::string share(double part, double whole) { return whole > 0 ? human(part / whole, "ratio") : "-"; }
 
+// The GPU reads from something whose own power nobody has given.
+bool other_memory(const Deployment& setup) { return setup.pool || setup.scenario.memory.rate; }
+
+std::string load_text(const RequestTimes& times) {
+  return fmt::format("prefill workers at {}, decode workers hold {} of their requests",
+                     human(times.prefill_load, "ratio"), human(times.decode_load, "ratio"));
+}
+
+// Copies of attention where prompts run; the engine's budget is that of each.
+std::int64_t prompt_copies(const Candidate& c) {
+  return c.mode == Mode::disaggregated ? c.prefill.attention_data : c.parallel.attention_data;
+}
+
+std::string budget_text(const Engine& engine, const Candidate& c) {
+  const std::int64_t copies = prompt_copies(c);
+  if (copies == 1) return fmt::format("{} tokens", engine.prefill_budget);
+  return fmt::format("{} tokens on each of {} attention copies", engine.prefill_budget, copies);
+}
+
 report::Table key_table(const Deployment& setup, const Outcome& o) {
   report::Table table{"Result", {{"", false}, {"", true}, {"", false}}, {}, {}};
   const auto row = [&](const char* label, double value, const char* unit, std::string note) {
@@ -71,6 +90,11 @@ report::Table key_table(const Deployment& setup, const Outcome& o) {
   const bool is_static = o.candidate.mode == Mode::static_batch;
   row("TTFT", o.times.ttft, "s", is_static ? "prefill of the whole batch" : "mean, queueing included");
   row("TPOT", o.times.tpot, "s", "(latency - TTFT) / (output - 1)");
+  if (o.candidate.mode == Mode::continuous) {
+    row("  of it decoding", o.times.tpot - prompts_in_tpot(o), "s",
+        fmt::format("a pass of the {:.1f} requests that decode in the mean", o.times.decoding));
+    row("  of it prompts", prompts_in_tpot(o), "s", "of entering requests, which ride in the passes");
+  }
   row("latency", o.times.latency, "s", "of a whole request");
   row("throughput", o.times.tokens_per_second, "tokens/s", "output tokens, whole system");
   row("  per GPU", o.per_gpu, "tokens/s", fmt::format("{:.0f} GPUs", o.gpus));
@@ -79,7 +103,9 @@ report::Table key_table(const Deployment& setup, const Outcome& o) {
     row("  per watt", o.times.tokens_per_second / o.plug_watts, "tokens/s",
         fmt::format("{} at the plug, {} of {} in each GPU", human(o.plug_watts, "W"), human(o.gpu_watts, "W"),
                     human(setup.power->limit, "W")));
-    row("energy per token", o.joules_per_token, "J/token", "output tokens, nodes included");
+    row("energy per token", o.joules_per_token, "J/token",
+        other_memory(setup) ? "output tokens, nodes included; WITHOUT the power of the pool or other memory"
+                            : "output tokens, nodes included");
   }
   if (o.dollars > 0) {
     row("  per dollar", o.times.tokens_per_second / o.dollars, "tokens/s",
@@ -91,13 +117,16 @@ report::Table key_table(const Deployment& setup, const Outcome& o) {
                   human(setup.kernels.rates().peak[static_cast<std::size_t>(mfu_format(setup))], "FLOP/s"),
                   operators::name_of(mfu_format(setup))));
   table.rows.push_back({"decoding is bound by", name_of(o.decode.bound), "the largest part of a decode pass"});
+  if (o.candidate.mode == Mode::disaggregated) {
+    table.rows.push_back({"limited by", limiting_station(o.times), load_text(o.times)});
+  }
   return table;
 }
 
 // Of a kind of kernel that the pass has none of, nothing is said.
 std::string basis_text(double seconds, Basis basis) { return seconds > 0 ? operators::name_of(basis) : "-"; }
 
-report::Table step_table(const Outcome& o) {
+report::Table step_table(const Deployment& setup, const Outcome& o) {
   report::Table table{
       "Where the time goes",
       {{"", false},
@@ -109,8 +138,8 @@ report::Table step_table(const Outcome& o) {
        {"calibration", false}},
       {},
       {fmt::format("Decode: the whole batch at the middle of the answer. Prefill: {:.0f} whole prompts, "
-                   "as the engine's budget holds.",
-                   o.prompts_per_pass)}};
+                   "as the engine's budget of {} holds.",
+                   o.prompts_per_pass, budget_text(setup.engine, o.candidate))}};
   const auto row = [&](const char* label, double StepTime::* field, Basis KernelBasis::* basis) {
     const auto cells = [&](const StepTime& pass) {
       table.rows.back().push_back(human(pass.*field, "s"));
@@ -152,8 +181,26 @@ report::Table list_table(std::string title, const std::vector<std::string>& line
   return table;
 }
 
+// Of the tables of matrix products, what each format of this result has. A product of no rows tells the format's basis.
+std::string products_text(const Deployment& setup) {
+  const auto format = [&](const char* what, Dtype dtype) {
+    return fmt::format("{} {} {}", what, operators::name_of(dtype),
+                       operators::name_of(setup.kernels.gemm_time(0, 1, 1, dtype).basis));
+  };
+  const Precision& p = setup.precision;
+  std::string text =
+      fmt::format("matrix products by format: {}, {}", format("weights", p.weights), format("head", p.head));
+  if (setup.model.experts > 0) {
+    text += fmt::format(", routed experts {} assumed (grouped products, by the tables of single ones)",
+                        operators::name_of(p.experts));
+  }
+  if (setup.model.kv_rank > 0) text += ", absorbed latent attention assumed (likewise)";
+  return text + "; beyond the edge of a table extended";
+}
+
 report::Table source_table(const Deployment& setup, const catalog::Catalog& catalog) {
-  std::vector<std::string> lines = {fmt::format("kernels: {}", setup.kernels.provenance()),
+  std::vector<std::string> lines = {fmt::format("kernels, at best: {}", setup.kernels.provenance()),
+                                    products_text(setup),
                                     fmt::format("{}: {}", setup.gpu.name, catalog.source_text(setup.gpu.source)),
                                     fmt::format("{}: {}", setup.model.name, catalog.source_text(setup.model.source))};
   return list_table("Sources", lines);
@@ -177,6 +224,13 @@ void add_case(report::Report& report, const std::vector<ReportMetric>& metrics, 
     if (c.values.back()) digest.add(report::exact(*c.values.back()));
   }
   c.digest = digest.hex();
+  if (other_memory(setup)) {
+    c.sources.emplace_back("power", "without the power of the pool or other memory");
+    c.sources.emplace_back("energy_per_token", "without the power of the pool or other memory");
+  }
+  if (o.candidate.mode == Mode::disaggregated) {
+    c.sources.emplace_back("throughput_per_gpu", fmt::format("limited by {}", limiting_station(o.times)));
+  }
   const auto calibrated = [&c](const char* metric, Basis basis) {
     c.sources.emplace_back(metric, fmt::format("calibration {}", operators::name_of(basis)));
   };
@@ -193,7 +247,8 @@ void add_case(report::Report& report, const std::vector<ReportMetric>& metrics, 
 }
 
 report::Report begin(const InferenceDocument& doc, const Deployment& setup, std::string_view version,
-                     const std::vector<ReportMetric>& metrics, const std::vector<std::string>& assumptions) {
+                     const Candidate& shown, const std::vector<ReportMetric>& metrics,
+                     const std::vector<std::string>& assumptions) {
   report::Report report;
   report.command = "infer";
   report.version = version;
@@ -210,7 +265,7 @@ report::Report begin(const InferenceDocument& doc, const Deployment& setup, std:
       {"formats", formats_text(setup.precision, setup.model.experts > 0)},
       {"GPU", fmt::format("{}, {} of memory at {}", setup.gpu.title, human(setup.kernels.rates().memory_bytes, "B"),
                           human(setup.kernels.rates().memory, "B/s"))},
-      {"engine", fmt::format("{}, {} tokens in a pass", setup.engine.name, setup.engine.prefill_budget)}};
+      {"engine", fmt::format("{}, {} in a pass", setup.engine.name, budget_text(setup.engine, shown))}};
   for (const ReportMetric& m : metrics) {
     report.metrics.push_back(m.metric);
     report.metrics.back().assumptions = assumptions;
@@ -238,7 +293,8 @@ std::string limits_text(const SearchSpace& space) {
   std::string text;
   if (space.ttft_limit) text += fmt::format(", TTFT at most {}", to_text(*space.ttft_limit));
   if (space.tpot_limit) text += fmt::format(", TPOT at most {}", to_text(*space.tpot_limit));
-  return text.empty() ? "none" : text.substr(2);
+  if (!text.empty()) return text.substr(2);
+  return "none, so that a batch as large as fits may win with a long TTFT: set search.ttft_limit and search.tpot_limit";
 }
 
 // Batching, and with prefill apart the workers; the degrees in the table are those of decoding.
@@ -289,6 +345,11 @@ Deployment of_candidate(Deployment setup, const Candidate& c) {
   return setup;
 }
 
+// TensorRT-LLM is for NVIDIA GPUs only.
+bool runs_elsewhere(const Deployment& setup) {
+  return setup.engine.name.starts_with("trtllm") && setup.gpu.title.starts_with("AMD ");
+}
+
 bool same(const Outcome& a, const Outcome& b) { return candidate_id(a.candidate) == candidate_id(b.candidate); }
 
 }  // namespace
@@ -297,9 +358,9 @@ std::vector<std::string> assumptions_of(const Deployment& setup, const Candidate
   std::vector<std::string> all = {
       "all requests have the same lengths; every GPU runs at the same speed; nothing fails",
       "no speculative decoding, no prefix cache, no adapters, no beam search",
-      fmt::format("a prompt pass has at most {} tokens{}; host work of {} per pass and {} for "
-                  "each sequence",
-                  setup.engine.prefill_budget, setup.engine.chunked_prefill ? ", prompts may be split" : "",
+      fmt::format("a prompt pass has at most {}{}; host work of {} per pass and {} for each sequence of an attention "
+                  "copy",
+                  budget_text(setup.engine, c), setup.engine.chunked_prefill ? ", prompts may be split" : "",
                   to_text(setup.engine.step_overhead), to_text(setup.engine.sequence_overhead)),
       fmt::format("MFU counts against the dense {} peak; attention inside it runs in {}",
                   operators::name_of(mfu_format(setup)), operators::name_of(setup.precision.attention))};
@@ -311,6 +372,17 @@ std::vector<std::string> assumptions_of(const Deployment& setup, const Candidate
   if (c.mode == Mode::disaggregated) {
     all.push_back(
         fmt::format("the cache goes from prefill to decode at {} for each GPU", human(setup.transfer_rate, "B/s")));
+  }
+  if (runs_elsewhere(setup)) {
+    all.push_back(
+        fmt::format("engine {} does not run on {}: its fusions and host times are taken all the same (vllm and "
+                    "sglang run there)",
+                    setup.engine.name, setup.gpu.title));
+  }
+  if (other_memory(setup)) {
+    all.push_back(
+        "energy and power leave out the pool or other memory itself: its bytes cost what those of the GPU's "
+        "own memory cost, so joules beside those of GPUs with their own memory favour it");
   }
   if (setup.power) {
     all.push_back("energy: static and dynamic power of GPUs and nodes, constants of src/energy/constants.h");
@@ -325,12 +397,12 @@ report::Report infer_report(const InferenceDocument& doc, const Deployment& setu
                             const catalog::Catalog& catalog, std::string_view version) {
   const std::vector<ReportMetric> metrics = report_metrics();
   const std::vector<std::string> assumptions = result_assumptions(setup, outcome.candidate);
-  report::Report report = begin(doc, setup, version, metrics, assumptions);
+  report::Report report = begin(doc, setup, version, outcome.candidate, metrics, assumptions);
   report.header.emplace_back("GPUs", workers_text(outcome.candidate));
   report.header.emplace_back("requests", requests_text(outcome.candidate, setup.request));
   add_case(report, metrics, setup, outcome);
   finish(report);
-  report.tables = {key_table(setup, outcome), step_table(outcome), memory_table(outcome),
+  report.tables = {key_table(setup, outcome), step_table(setup, outcome), memory_table(outcome),
                    list_table("Assumptions", assumptions), source_table(setup, catalog)};
   return report;
 }
@@ -341,7 +413,7 @@ report::Report search_report(const InferenceDocument& doc, const Deployment& sea
   const Candidate shown = result.best ? result.best->candidate : candidate_of(searched);
   const Deployment setup = of_candidate(searched, shown);
   const std::vector<std::string> assumptions = result_assumptions(setup, shown);
-  report::Report report = begin(doc, setup, version, metrics, assumptions);
+  report::Report report = begin(doc, setup, version, shown, metrics, assumptions);
   report.header.emplace_back("requests",
                              fmt::format("{:.0f} tokens in, {:.0f} out", setup.request.input, setup.request.output));
   report.header.emplace_back("limits", limits_text(space));
@@ -364,7 +436,7 @@ report::Report search_report(const InferenceDocument& doc, const Deployment& sea
   if (result.best) {
     report.tables.push_back(key_table(setup, *result.best));
     report.tables.back().title = "The best";
-    report.tables.push_back(step_table(*result.best));
+    report.tables.push_back(step_table(setup, *result.best));
     report.tables.push_back(memory_table(*result.best));
   }
   report.tables.push_back(list_table("Assumptions", assumptions));

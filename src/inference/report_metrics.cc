@@ -49,6 +49,11 @@ void add_times(std::vector<ReportMetric>& all) {
       [](auto&, auto& o) { return o.times.ttft; });
   add(all, "tpot", "time per output token", "s", "(latency - ttft) / (output - 1), mean of requests", kServing,
       [](auto&, auto& o) { return o.times.tpot; });
+  derive(all, "tpot_decode", "of tpot: a decode pass of the requests that decode in the mean", "s",
+         "tpot - tpot_prompts", "serving.h");
+  add(all, "tpot_prompts", "of tpot: prompts of entering requests", "s",
+      "what prompts that ride in the passes add between two tokens", kServing,
+      [](auto&, auto& o) { return prompts_in_tpot(o); });
   add(all, "latency", "time of a whole request", "s", "ttft + (output - 1) tpot", kServing,
       [](auto&, auto& o) { return o.times.latency; });
   add(all, "prefill_time", "prefill, without queueing", "s", "static: of the whole batch", kServing,
@@ -59,6 +64,13 @@ void add_times(std::vector<ReportMetric>& all) {
   add(all, "throughput_per_box", "output tokens per second and box", "tokens/s",
       "whole instances that one scale-up domain holds; of an instance over several, the share", kServing,
       [](auto&, auto& o) { return o.per_box; });
+  const auto apart = [](const Outcome& o, double value) {
+    return o.candidate.mode == Mode::disaggregated ? Value(value) : std::nullopt;
+  };
+  add(all, "prefill_load", "load of prefill workers", "ratio", "prompts over the most that they take", kServing,
+      [apart](auto&, auto& o) { return apart(o, o.times.prefill_load); });
+  add(all, "decode_load", "load of decode workers", "ratio", "decoding requests over decode_batch of each", kServing,
+      [apart](auto&, auto& o) { return apart(o, o.times.decode_load); });
   add(all, "mfu", "model operations over peak", "ratio",
       "2 per active parameter and token, prompts included, and attention, over the peak of the format that is named in "
       "the assumptions",

@@ -181,8 +181,8 @@ struct Deployment {
   std::vector<std::string> overrides;  // what [memory] replaced, for every result
 };
 
-// A pool gives what the configuration of the scenario itself gets from it. Errors: invalid_input where a name is unknown
-// or the GPU lacks a figure; those of the pool's file; infeasible where the pool has no room for the sharers.
+// A pool gives what the configuration of the scenario itself gets from it. Errors: invalid_input where a name is
+// unknown or the GPU lacks a figure; those of the pool's file; infeasible where the pool has no room for the sharers.
 Result<Deployment> resolve(const InferenceScenario& scenario, const catalog::Catalog& catalog);
 
 Parallel parallel_of(const ParallelChoice& choice, std::int64_t domain);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "inference/metrics.h"
 #include "inference/report.h"
@@ -201,6 +202,39 @@ TEST(InferenceSearch, SplitsWorkers) {
   }
 }
 
+// Between powers of two: the largest batch within the limit, which one more sequence would break.
+TEST(InferenceSearch, RefinesTheBestBatch) {
+  const Deployment setup = setup_of({"search.tpot_limit=20 ms", "search.ttft_limit=3 s", "search.tensor=[4]",
+                                     "search.pipeline=[1]", "search.modes=[\"static\"]"});
+  const SearchResult result = *search(setup, filled(setup));
+  ASSERT_TRUE(result.best.has_value());
+  Candidate c = result.best->candidate;
+  const auto within = [&](double batch) {
+    c.batch = c.decode_batch = batch;
+    const Outcome o = *evaluate(setup, c);
+    return o.times.tpot <= 0.020 && o.times.ttft <= 3;
+  };
+  const double best = result.best->candidate.batch;
+  EXPECT_TRUE(within(best));
+  EXPECT_FALSE(within(best + 1)) << best;
+  EXPECT_NE(std::log2(best), std::round(std::log2(best))) << best;
+  // Batches that are given are the only ones.
+  const Deployment given = setup_of({"search.batches=[3]", "search.tensor=[4]", "search.pipeline=[1]"});
+  EXPECT_EQ(search(given, filled(given))->best.value().candidate.batch, 3);
+}
+
+TEST(InferenceSearch, SaysWhatCanBeHadWhereNothingWillDo) {
+  const Deployment setup = setup_of({"search.tpot_limit=1 us", "search.batches=[1]", "search.tensor=[4,8]",
+                                     "search.pipeline=[1]", "search.modes=[\"static\"]"});
+  const SearchResult result = *search(setup, filled(setup));
+  EXPECT_FALSE(result.best.has_value());
+  Candidate c = candidate_of(setup);
+  c.batch = c.decode_batch = 1;
+  c.parallel.tensor = 8;
+  EXPECT_DOUBLE_EQ(result.least_tpot, evaluate(setup, c)->times.tpot);
+  expect_holds(nothing_text(result), "the least TPOT");
+}
+
 TEST(InferenceSearch, RefusesTooMany) {
   Deployment setup = setup_of();
   SearchSpace space = filled(setup);
@@ -225,6 +259,109 @@ TEST(InferenceReport, NumbersHangTogether) {
   EXPECT_EQ(report::render_json(report), report::render_json(infer_report(*doc, setup, o, catalog, "test")));
   expect_holds(report::render_text(report, {}), "Assumptions");
   EXPECT_TRUE(report::read_report(report::render_json(report), "r.json").has_value());
+}
+
+struct Shown {
+  Outcome outcome;
+  report::Report report;
+  std::string text;  // unwrapped
+  double value(const char* id) const { return *report::value_of(report, report.cases[0], id); }
+};
+
+Shown shown(std::string_view scenario, const std::vector<std::string>& sets = {}) {
+  const auto doc = parse_inference(scenario, "test.toml", sets);
+  EXPECT_TRUE(doc.has_value()) << doc.error().message;
+  const catalog::Catalog catalog = catalog_of();
+  const Deployment setup = *resolve(doc->value, catalog);
+  const Outcome o = *evaluate(setup, candidate_of(setup));
+  const report::Report report = infer_report(*doc, setup, o, catalog, "test");
+  std::string text = report::render_text(report, {});
+  for (std::size_t at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ", at))
+    text.replace(at, 3, " ");
+  return {o, report, text};
+}
+
+constexpr const char* kContinuous = R"([model]
+catalog = "llama-3.1-70b"
+weights = "fp8"
+[gpu]
+catalog = "H100"
+[parallel]
+tensor = 4
+[serving]
+mode = "continuous"
+concurrency = 64
+input = 2048
+output = 500
+)";
+
+constexpr const char* kSparse = R"([model]
+catalog = "deepseek-v3"
+weights = "fp8_block"
+kv = "fp8"
+[gpu]
+catalog = "B200"
+[parallel]
+attention_data = 8
+expert = 8
+[serving]
+batch = 64
+input = 1024
+output = 256
+)";
+
+// TPOT is a pass of the decoding requests and what prompts add: both are printed, and add up.
+TEST(InferenceReport, TimePerTokenAddsUp) {
+  const Shown run = shown(kContinuous);
+  EXPECT_GT(run.value("tpot_prompts"), 0.2 * run.value("tpot"));
+  EXPECT_DOUBLE_EQ(run.value("tpot_decode"), run.outcome.times.decode.seconds);
+  expect_holds(run.text, "of it prompts");
+  EXPECT_EQ(shown(kText).value("tpot_prompts"), 0);
+}
+
+TEST(InferenceReport, EnergyWithoutThePoolIsSaid) {
+  const Shown run = shown(kText, {"memory.rate=2 TB/s"});
+  expect_holds(run.text, "WITHOUT the power of the pool");
+  expect_holds(run.text, "energy and power leave out the pool");
+  expect_holds(report::render_json(run.report), "without the power of the pool");
+  EXPECT_EQ(shown(kText).text.find("leave out the pool"), std::string::npos);
+}
+
+// Routed experts have no table of their own; what is said of the sources does not contradict the passes.
+TEST(InferenceReport, SourcesAreThoseOfTheFormats) {
+  expect_holds(shown(kSparse).text, "routed experts fp8_block assumed");
+  const std::string dense = shown(kText).text;
+  expect_holds(dense, "matrix products by format: weights fp8 measured, head bf16 measured");
+}
+
+TEST(InferenceReport, BudgetIsThatOfAnAttentionCopy) {
+  const Shown run = shown(kSparse);
+  expect_holds(run.text, "8192 tokens on each of 8 attention copies in a pass");
+  EXPECT_EQ(run.value("prompts_per_pass"), 64);
+  EXPECT_EQ(shown(kText).text.find("on each of"), std::string::npos);
+}
+
+// Few prefill workers limit; few decode workers do; with few requests neither does.
+TEST(InferenceReport, SaysWhichStationLimits) {
+  const auto limit = [](int prefill, int decode, int requests) {
+    const Shown run =
+        shown(kContinuous, {"serving.mode=disaggregated", "gpu.catalog=H200", "parallel.tensor=2", "prefill.tensor=2",
+                            "disaggregated.decode_batch=32", "disaggregated.prefill_workers=" + std::to_string(prefill),
+                            "disaggregated.decode_workers=" + std::to_string(decode),
+                            "serving.concurrency=" + std::to_string(requests)});
+    expect_holds(run.text, limiting_station(run.outcome.times));
+    EXPECT_LE(run.value("prefill_load"), 1 + 1e-9);
+    EXPECT_LE(run.value("decode_load"), 1 + 1e-9);
+    return std::string(limiting_station(run.outcome.times));
+  };
+  EXPECT_EQ(limit(1, 16, 512), "prefill workers");
+  EXPECT_EQ(limit(8, 1, 512), "decode workers");
+  EXPECT_EQ(limit(8, 8, 4), "requests in flight");
+}
+
+TEST(InferenceReport, EngineThatDoesNotRunThere) {
+  expect_holds(shown(kText, {"gpu.catalog=MI300X"}).text, "engine trtllm does not run on AMD Instinct MI300X");
+  EXPECT_EQ(shown(kText, {"gpu.catalog=MI300X", "engine.name=vllm"}).text.find("does not run"), std::string::npos);
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
+#include "report/human.h"
+
 namespace photonrail::inference {
 namespace {
 
@@ -115,6 +118,7 @@ class Searcher {
     }
     for (const Plan& plan : plans) add_whole(plan);
     if (searches(space_, Mode::disaggregated)) add_apart(plans);
+    if (result_.best && result_.best->candidate.mode == Mode::disaggregated) refine_apart();
     result_.front = pareto(std::move(kept_));
     return std::move(result_);
   }
@@ -126,15 +130,47 @@ class Searcher {
     const double largest = plan.largest_batch(longest_context(setup_.request));
     for (const Mode mode : space_.modes) {
       if (mode == Mode::disaggregated) continue;
+      Candidate candidate;
+      candidate.mode = mode;
+      candidate.parallel = plan.parallel();
+      std::optional<Outcome> best;
       for (const double batch : batches(largest)) {
-        Candidate candidate;
-        candidate.mode = mode;
-        candidate.parallel = plan.parallel();
-        candidate.batch = batch;
-        candidate.decode_batch = batch;
-        add(plans, candidate, largest);
+        candidate.batch = candidate.decode_batch = batch;
+        keep_better(best, add(plans, candidate, largest));
       }
+      if (best) refine(plans, *best, largest, 1);
     }
+  }
+
+  // A hill climb by halving steps from the best of the powers of two, which lie a factor of two apart.
+  void refine(const Plans& plans, const Outcome& from, double largest, double workers) {
+    if (!refines()) return;
+    std::optional<Outcome> best = from;
+    const auto better_at = [&](double batch) {
+      if (batch < 1 || batch > largest * workers) return false;
+      Candidate candidate = best->candidate;
+      candidate.batch = batch;
+      candidate.decode_batch = std::ceil(batch / workers);
+      return keep_better(best, add(plans, candidate, largest));
+    };
+    for (double step = std::floor(from.candidate.batch / 2); step >= 1; step = std::floor(step / 2)) {
+      if (!better_at(best->candidate.batch + step)) better_at(best->candidate.batch - step);
+    }
+  }
+
+  void refine_apart() {
+    const Outcome from = *result_.best;
+    const Result<Plans> plans = compile(setup_, from.candidate);
+    PR_CHECK(plans.has_value(), "a candidate that was evaluated");
+    refine(*plans, from, from.largest_batch, from.candidate.decode_workers);
+  }
+
+  bool refines() const { return setup_.scenario.search.batches.empty(); }
+
+  bool keep_better(std::optional<Outcome>& best, const std::optional<Outcome>& outcome) const {
+    if (!outcome || (best && merit(*outcome, space_.objective) <= merit(*best, space_.objective))) return false;
+    best = outcome;
+    return true;
   }
 
   void add_apart(const std::vector<Plan>& all) {
@@ -167,33 +203,34 @@ class Searcher {
 
   std::vector<double> batches(double largest) const {
     std::vector<double> all(space_.batches.begin(), space_.batches.end());
-    const bool fill_up = setup_.scenario.search.batches.empty();
-    if (fill_up && largest >= 1 && std::find(all.begin(), all.end(), largest) == all.end()) all.push_back(largest);
+    if (refines() && largest >= 1 && std::find(all.begin(), all.end(), largest) == all.end()) all.push_back(largest);
     return all;
   }
 
-  // `largest`: of one instance, or of one decode worker.
-  void add(const Plans& plans, const Candidate& candidate, double largest) {
+  // `largest`: of one instance, or of one decode worker. Nothing where the candidate does not fit or is too slow.
+  std::optional<Outcome> add(const Plans& plans, const Candidate& candidate, double largest) {
     if (candidate.decode_batch > largest) {
       ++result_.too_large;
-      return;
+      return std::nullopt;
     }
     // From a pool each candidate gets a rate of its own.
     const Result<Outcome> evaluated = setup_.pool ? evaluate(setup_, candidate) : evaluate(setup_, plans, candidate);
     if (!evaluated) {
       ++result_.too_large;
-      return;
+      return std::nullopt;
     }
     const Outcome& outcome = *evaluated;
+    const bool first = result_.tried == 0;
     ++result_.tried;
+    result_.least_ttft = first ? outcome.times.ttft : std::min(result_.least_ttft, outcome.times.ttft);
+    result_.least_tpot = first ? outcome.times.tpot : std::min(result_.least_tpot, outcome.times.tpot);
     if (!within(outcome, space_)) {
       ++result_.too_slow;
-      return;
+      return std::nullopt;
     }
-    if (!result_.best || merit(outcome, space_.objective) > merit(*result_.best, space_.objective)) {
-      result_.best = outcome;
-    }
+    keep_better(result_.best, outcome);
     kept_.push_back(outcome);
+    return outcome;
   }
 
   const Deployment& setup_;
@@ -217,6 +254,19 @@ SearchSpace filled(const Deployment& setup) {
   if (space.batches.empty()) space.batches = powers_of_two(kBatchByDefault);
   if (space.modes.empty()) space.modes = {Mode::static_batch, Mode::continuous};
   return space;
+}
+
+std::string nothing_text(const SearchResult& result) {
+  std::string text = fmt::format(
+      "no configuration of [search] will do: {} do not fit the memory, {} of {} that fit are beyond a limit, {} sets "
+      "of "
+      "degrees do not divide the model",
+      result.too_large, result.too_slow, result.tried, result.indivisible);
+  if (result.tried > 0) {
+    text += fmt::format("; of those that fit the least TTFT is {} and the least TPOT {} (not of one configuration)",
+                        report::human(result.least_ttft, "s"), report::human(result.least_tpot, "s"));
+  }
+  return text + "\n  hint: raise the limits or search.gpus, or lower search.batches";
 }
 
 Result<SearchResult> search(const Deployment& setup, const SearchSpace& space) {

@@ -267,6 +267,8 @@ RequestTimes disaggregated(const Plan& prefill, const Plan& decode, const Disagg
   result.decode_work = times(step, generated);
   result.prefill_work = times(full.work, 1 / together);
   result.requests = decoding / workers.decode_workers;
+  result.prefill_load = rate / most_prefilled;
+  result.decode_load = decoding / places;
   result.seconds_of_work = generated * step.seconds;
   finish(result, decode, shape, rate);
   const double gpus = workers.prefill_workers * static_cast<double>(prefill.gpus()) +

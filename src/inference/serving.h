@@ -36,6 +36,10 @@ struct RequestTimes {
   StepTime decode_work;
   double requests = 0;
   double seconds_of_work = 0;
+  // Disaggregated: prompts over the most that prefill workers take, and decoding requests over the places of decode
+  // workers.
+  double prefill_load = 0;
+  double decode_load = 0;
   Basis basis = Basis::measured;
 };
 

@@ -102,7 +102,8 @@ TEST(CheckPool, StatedHitsMustFitTheHbmTiers) {
   EXPECT_DOUBLE_EQ(check.violations[0].modelled, 1.2e12);
   EXPECT_DOUBLE_EQ(check.violations[0].possible, 1.152e12);
   EXPECT_TRUE(checked(kTableFive, {"reads=[{name='a', size='2.4 TB', hit_rate=0.48}]"}).violations.empty());
-  EXPECT_TRUE(checked(kTableFive, {"reads=[{name='a', size='2.4 TB', hit_rate=0.6, pinned='1 TB'}]"}).violations.empty());
+  EXPECT_TRUE(
+      checked(kTableFive, {"reads=[{name='a', size='2.4 TB', hit_rate=0.6, pinned='1 TB'}]"}).violations.empty());
   const PoolCheck both = checked(kTableFive, {"reads=[{name='a', size='1 TB', hit_rate=1}, {name='b', size='1 TB'}]"});
   EXPECT_NEAR(both.reads[1].hit_rate, 0.152, 1e-12);
   EXPECT_TRUE(both.violations.empty());

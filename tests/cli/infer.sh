@@ -29,6 +29,20 @@ holds "$work/out" 'Pareto front' 'best by throughput_per_gpu' 'tried' 'TPOT at m
 cp "$work/out" "$work/first"
 accepted infer "$base" --search --format text
 diff -q "$work/out" "$work/first" >/dev/null || bad "two searches differ"
+grep -qE 'requests in flight: (64|128|256|512),' "$work/out" && bad 'the best batch is not refined'
+sed '/_limit/d' "$base" >"$work/unlimited.toml"
+accepted infer "$work/unlimited.toml" --search
+holds "$work/out" 'none, so that a batch as large as fits may win' 'search.ttft_limit'
+
+# What a figure leaves out or is made of is said beside it, in every form.
+accepted infer "$base" --format json
+holds "$work/out" '"tpot_prompts"' '"tpot_decode"'
+accepted infer "$examples/infer-disaggregated.toml"
+holds "$work/out" 'limited by' 'prefill workers at'
+accepted infer "$examples/infer-405b-pool.toml"
+holds "$work/out" 'WITHOUT the power of the pool'
+accepted infer "$examples/infer-deepseek-v3-b200.toml"
+holds "$work/out" 'on each of 8 attention copies' 'routed experts nvfp4 assumed'
 
 # Another memory is said on every result.
 accepted infer "$examples/infer-405b-h100x8.toml" --set parallel.tensor=1 --set 'memory.rate=26.8 TB/s' \
@@ -40,7 +54,7 @@ trap_case=$examples/infer-70b-on-one-80gb.toml
 refused 4 'does not fit on 1 x H100' 'GB' 'fit' 'parallel.tensor = ' -- infer "$trap_case"
 refused 4 'no configuration of [search]' '2 do not fit the memory' -- \
   infer "$trap_case" --search --set 'search.gpus=1' --set 'search.batches=[512]'
-refused 4 'no configuration of [search]' -- infer "$base" --search --set 'search.tpot_limit=1 us'
+refused 4 'no configuration of [search]' 'the least TPOT' -- infer "$base" --search --set 'search.tpot_limit=1 us'
 
 # ---- bad input ------------------------------------------------------------------------------------------------------
 with() { sed "s|^$1.*|$2|" "$base" >"$work/bad.toml"; }
