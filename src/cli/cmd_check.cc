@@ -116,7 +116,9 @@ Status run(const CheckOptions& options) {
   std::string message = fmt::format("{} of the limits of the system {} broken:", out.broken.size(),
                                     out.broken.size() == 1 ? "is" : "are");
   for (const std::string& line : out.broken) message += "\n  " + line;
-  message += "\n  hint: lower the modelled rate to what is possible, or give as_published = true to let it pass";
+  message +=
+      "\n  hint: lower the modelled rate, hit rate or size to what is possible, or give as_published = true to let it "
+      "pass";
   return fail(ErrorCode::infeasible, std::move(message));
 }
 

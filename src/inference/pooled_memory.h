@@ -51,7 +51,7 @@ Status use_pool(Deployment& setup, const Candidate& candidate);
 // Error: infeasible where the stated hit rate needs more bytes than the HBM tiers have, unless as_published.
 Status check_hit_rate(const Deployment& setup, const Candidate& candidate);
 
-// The scenario's memory as one object that `photonrail check` holds against a pool: weights once, caches of all sharers.
+// The scenario's memory as one object that `photonrail check` holds against a pool: weights once, caches of all.
 // Where [memory] states no rate, as what each GPU has in its own memory.
 Result<pool::Reads> memory_reads(const Deployment& setup);
 

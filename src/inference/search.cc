@@ -142,7 +142,8 @@ class Searcher {
     }
   }
 
-  // A hill climb by halving steps from the best of the powers of two, which lie a factor of two apart.
+  // A hill climb by halving steps from the best of the powers of two, which lie a factor of two apart. Only where it
+  // ends goes to the front.
   void refine(const Plans& plans, const Outcome& from, double largest, double workers) {
     if (!refines()) return;
     std::optional<Outcome> best = from;
@@ -151,11 +152,12 @@ class Searcher {
       Candidate candidate = best->candidate;
       candidate.batch = batch;
       candidate.decode_batch = std::ceil(batch / workers);
-      return keep_better(best, add(plans, candidate, largest));
+      return keep_better(best, add(plans, candidate, largest, false));
     };
     for (double step = std::floor(from.candidate.batch / 2); step >= 1; step = std::floor(step / 2)) {
       if (!better_at(best->candidate.batch + step)) better_at(best->candidate.batch - step);
     }
+    if (best->candidate.batch != from.candidate.batch) kept_.push_back(*best);
   }
 
   void refine_apart() {
@@ -208,7 +210,7 @@ class Searcher {
   }
 
   // `largest`: of one instance, or of one decode worker. Nothing where the candidate does not fit or is too slow.
-  std::optional<Outcome> add(const Plans& plans, const Candidate& candidate, double largest) {
+  std::optional<Outcome> add(const Plans& plans, const Candidate& candidate, double largest, bool keep = true) {
     if (candidate.decode_batch > largest) {
       ++result_.too_large;
       return std::nullopt;
@@ -229,7 +231,7 @@ class Searcher {
       return std::nullopt;
     }
     keep_better(result_.best, outcome);
-    kept_.push_back(outcome);
+    if (keep) kept_.push_back(outcome);
     return outcome;
   }
 
