@@ -182,7 +182,8 @@ void describe(Fields& f, SearchSpace& s) {
      .max = kDegreeMax,
      .items_max = 64});
   f("batches", s.batches,
-    {.doc = "Batches or requests in flight. Empty: powers of two up to 1024, and the largest that fits.",
+    {.doc = "Batches or requests in flight. Empty: powers of two up to 1024, the largest that fits, and refined around "
+            "the best.",
      .min = 1,
      .max = kBatchMax,
      .items_max = 4096});
