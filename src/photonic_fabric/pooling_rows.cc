@@ -1,6 +1,7 @@
 // T6: pooling of embeddings. The paper states 10 TB of tables and a mean gain, nothing else, so the claim is a map
 // (recommendation/map.h): which parameters give 22.8 and which do not. The row of the claim is the cell that comes
-// nearest at a rate that is possible, one port; what the other cells and rates give stands beside it.
+// nearest at a rate that is possible, one port, among those whose baseline holds the tables; where none of these comes
+// near, it is the nearest of all, and says that it has no baseline. The other cells and rates stand beside it.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -20,14 +21,22 @@ constexpr std::string_view kClaim = "T6/";
 
 double distance(double gain) { return std::fabs(std::log(gain / recommendation::kPublishedGain)); }
 
+constexpr double kNear = 0.15;  // of the published gain
+
 // The one on `links` whose gain at one port is nearest to the published one.
-const MapCell* nearest(const Map& map, Links links) {
+const MapCell* nearest(const Map& map, Links links, bool must_fit) {
   const MapCell* best = nullptr;
   for (const MapCell& cell : map.cells) {
-    if (cell.links != links) continue;
+    if (cell.links != links || (must_fit && !cell.baseline_fits)) continue;
     if (best == nullptr || distance(cell.gains.front()) < distance(best->gains.front())) best = &cell;
   }
   return best;
+}
+
+const MapCell* claimed(const Map& map, Links links) {
+  const MapCell* fits = nearest(map, links, true);
+  const bool near = fits != nullptr && std::fabs(fits->gains.front() / recommendation::kPublishedGain - 1) <= kNear;
+  return near ? fits : nearest(map, links, false);
 }
 
 std::string text_of(const MapCell& c, const Map& map) {
@@ -37,14 +46,15 @@ std::string text_of(const MapCell& c, const Map& map) {
       map.tables, map.cells.size(), c.gpus,
       c.links == Links::one_domain ? "one NVLink domain" : "NVLink domains of 8 joined by NICs",
       config::enum_name(c.spread), c.pooling, c.dim, config::enum_name(c.weights), c.batch_per_gpu,
-      c.baseline_fits ? "" : " (whose memory is too small for the tables)");
+      c.baseline_fits ? "; the GPUs of the baseline hold the tables"
+                      : "; its GPUs cannot hold them: no baseline that does comes within 15 %");
 }
 
 Result<Rows> all_rows(const catalog::Catalog& catalog) {
   PR_ASSIGN(const Map map, recommendation::make_map({}, catalog));
   Rows rows;
   const auto claim = [&](const char* id, Links links) {
-    const MapCell* cell = nearest(map, links);
+    const MapCell* cell = claimed(map, links);
     if (cell == nullptr) return;
     rows.push_back(row(id, text_of(*cell, map), "pooling, gain", "times", recommendation::kPublishedGain,
                        cell->gains.front(), paper("7, mean; its configuration is not given")));

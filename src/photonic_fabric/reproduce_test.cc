@@ -82,8 +82,8 @@ TEST(PhotonicFabric, TheConstantsSpanTheRangeOfSavings) {
 
 // Parametric: some cells of the map give it through one port; the suspected configuration does not.
 TEST(PhotonicFabric, PoolingHasConfigurationsThatGiveTheClaimAndSomeThatDoNot) {
-  EXPECT_LE(error("T6/pooling_gain/network"), 0.05);
-  EXPECT_LE(error("T6/pooling_gain/one_domain"), 0.05);
+  EXPECT_LE(error("T6/pooling_gain/network"), 0.15);
+  EXPECT_LE(error("T6/pooling_gain/one_domain"), 0.15);
   const double share = ours("T6/own/map/through-a-port");
   EXPECT_GT(share, 0);
   EXPECT_LT(share, 1);
