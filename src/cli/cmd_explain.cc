@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/input_files.h"
 #include "cli/output.h"
 #include "cli/study_report.h"
 #include "report/explain.h"
@@ -24,6 +25,7 @@ Result<report::Report> report_of(const ExplainOptions& options) {
         ErrorCode::invalid_input,
         fmt::format("{}: a report for readers\n  hint: give the report.json that lies beside it", options.source.file));
   }
+  PR_TRY(check_is_training_scenario(options.source.file, text));
   PR_ASSIGN(const ScenarioInput input, read_scenario(options.source));
   PR_ASSIGN(SimulatedReport simulated, simulate(input, thread_count(options.threads), report::stderr_is_terminal()));
   return std::move(simulated.report);

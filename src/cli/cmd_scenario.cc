@@ -1,42 +1,14 @@
 // `show` and `schema`: scenarios themselves.
-#include <functional>
-
 #include "cli/commands.h"
+#include "cli/input_files.h"
 #include "cli/output.h"
 #include "cli/scenario_input.h"
-#include "energy/scenario.h"
-#include "inference/scenario.h"
-#include "pool/scenario.h"
+#include "report/files.h"
 
 namespace photonrail::cli {
-namespace {
-
-struct InputFile {
-  const char* command;
-  std::function<std::string()> schema;
-  std::function<std::string()> reference;
-};
-
-constexpr const char* kForm =
-    "Files are TOML 1.0. A time, size, rate, power, energy, price, operation rate, loss or ratio is text with its unit "
-    "(\"25 ms\", \"50 GB/s\"); a bare number is an error. `--set key=value` replaces a value on the command line.";
-
-template <class T>
-InputFile described(const char* command, const char* title) {
-  return {command, [title] { return config::document_schema(T{}, title, kForm); },
-          [title] { return config::document_reference(T{}, title, kForm); }};
-}
-
-std::vector<InputFile> input_files() {
-  return {{"simulate", model::scenario_schema, model::scenario_reference_markdown},
-          described<inference::InferenceScenario>("infer", "Inference scenarios"),
-          described<energy::EnergyScenario>("energy", "Energy scenarios"),
-          described<pool::PoolScenario>("check", "Photonic pools")};
-}
-
-}  // namespace
-
 Status run(const ShowOptions& options) {
+  PR_ASSIGN(const std::string text, report::read_file(options.source.file));
+  PR_TRY(check_is_training_scenario(options.source.file, text));
   PR_ASSIGN(const ScenarioInput input, read_scenario(options.source));
   return print(model::show_scenario(input.loaded));
 }

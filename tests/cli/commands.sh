@@ -22,6 +22,15 @@ done
 accepted schema
 # shellcheck disable=SC2016  # a key of JSON Schema, no variable
 holds "$work/out" '"$schema"' '"port_rate"'
+accepted schema dlrm
+holds "$work/out" '"sharding"' '"pooling"'
+for other in infer-llama-70b-h100:infer dlrm-pool:dlrm energy-gpt3-h100-512:energy pool-appliance:check; do
+  for asked in show explain; do
+    refused 3 "a file of \`photonrail ${other#*:}\`" "hint: photonrail ${other#*:}" -- \
+      "$asked" "$root/examples/${other%:*}.toml"
+    (($(wc -l <"$work/err") == 2)) || bad "$asked of ${other%:*}.toml: more than a line and a hint"
+  done
+done
 accepted schema --format markdown
 holds "$work/out" 'port_rate'
 accepted show "$example" --set rail.ports=4 --set 'rail.port_rate="100 Gb/s"'
