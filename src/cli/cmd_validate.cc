@@ -1,5 +1,6 @@
 // `validate`: measured tables beside ours, row by row, and how far off by gate, table, model, GPU and regime.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -152,6 +153,15 @@ std::string points_csv(const std::vector<Point>& points) {
   return out;
 }
 
+std::string no_row_text(const validation::Validation& result) {
+  std::vector<std::string> gates;
+  for (const validation::Gate& gate : validation::gates()) gates.emplace_back(gate.name);
+  return fmt::format(
+      "--only leaves no row\n  hint: it is part of an id, of a GPU or of a model, or a whole gate; GPUs here: {}; "
+      "models: {}; gates: {}",
+      fmt::join(result.gpus, ", "), fmt::join(result.models, ", "), fmt::join(gates, ", "));
+}
+
 }  // namespace
 
 Status run(const ValidateOptions& options) {
@@ -164,7 +174,7 @@ Status run(const ValidateOptions& options) {
                 [&](std::size_t done, std::size_t all, const std::string& what) { progress.show(done, all, what); }));
   if (result.points.empty() && options.only.empty())
     return fail(ErrorCode::invalid_input, options.data + ": none of its known tables has a row that is scored");
-  if (result.points.empty()) return fail(ErrorCode::usage, "--only leaves no row");
+  if (result.points.empty()) return fail(ErrorCode::usage, no_row_text(result));
   const std::vector<Summary> all = validation::summaries(result.points);
   if (!options.out.empty()) {
     PR_TRY(report::write_files(options.out, {{"validate.txt", summary_text(result, all, {})},

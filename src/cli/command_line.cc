@@ -257,7 +257,8 @@ class Commands {
     c.add_option("--data", validate_.data, "Folder of measured tables (not part of the clone)")
         ->required()
         ->option_text("DIR");
-    c.add_option("--only", validate_.only, "Only rows whose id contains this text, or of this gate; may be repeated")
+    c.add_option("--only", validate_.only,
+                 "Only rows whose id, GPU or model contains this text, or of this gate; may be repeated")
         ->option_text("TEXT")
         ->allow_extra_args(false);
     add_catalog(c, validate_.catalog_directory);

@@ -89,7 +89,7 @@ struct ReproduceOptions {
 
 struct ValidateOptions {
   std::string data;               // folder
-  std::vector<std::string> only;  // parts of ids, or names of gates; empty: all
+  std::vector<std::string> only;  // parts of ids, GPUs or models, or names of gates; empty: all
   std::string catalog_directory;
   Format format = Format::text;
   std::string out;

@@ -19,9 +19,17 @@ std::string stem(const std::string& file) {
   return dot == file.npos ? file : file.substr(0, dot);
 }
 
+// Whatever the case of letters: tables spell models in many ways.
+bool contains(std::string_view name, std::string_view part) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::search(name.begin(), name.end(), part.begin(), part.end(),
+                     [&](char a, char b) { return lower(a) == lower(b); }) != name.end();
+}
+
 bool wanted(const Point& point, const std::vector<std::string>& only) {
   return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& text) {
-           return point.row.id.find(text) != std::string::npos || point.gate == text;
+           return point.row.id.find(text) != std::string::npos || point.gate == text || contains(point.gpu, text) ||
+                  contains(point.model, text);
          });
 }
 
@@ -159,6 +167,8 @@ Result<Validation> validate(const std::string& directory, const Scoring& scoring
     PR_ASSIGN(const Csv table, Csv::read((fs::path(directory) / file).string()));
     PR_ASSIGN(std::vector<Point> points, kind.score(table, scoring));
     for (Point& point : points) {
+      out.gpus.insert(point.gpu);
+      out.models.insert(point.model);
       if (wanted(point, only)) out.points.push_back(std::move(point));
     }
   }

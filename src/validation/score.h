@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -83,7 +84,9 @@ struct Validation {
   std::vector<Point> points;
   std::vector<PeerScore> peers;
   std::vector<std::string> passed_over;  // files of the folder that no scorer knows
+  std::set<std::string> gpus, models;    // of all rows, also those that `only` leaves out
 };
+// `only`: parts of ids, of GPUs or of models, or whole names of gates; empty: all.
 Result<Validation> validate(const std::string& directory, const Scoring& scoring, const std::vector<std::string>& only,
                             const std::function<void(std::size_t done, std::size_t all, const std::string&)>& progress);
 

@@ -18,7 +18,11 @@ for file in validate.txt points.json points.csv; do [[ -s $work/out.d/$file ]] |
 accepted validate --data "$data" --quiet --format csv
 holds "$work/out" "id,quantity,unit,published,ours" "trtllm_static_batch_throughput/" "throughput"
 
-refused 2 "--only leaves no row" -- validate --data "$data" --only no-such-row
+for only in H200 h200 gpt-j GPT-J; do
+  accepted validate --data "$data" --quiet --only "$only"
+  holds "$work/out" "1 points"
+done
+refused 2 "--only leaves no row" "GPUs here: H200" "models: GPT-J" "tpot-dense" -- validate --data "$data" --only no-such-row
 table "$columns"
 refused 3 "has a row that is scored" -- validate --data "$data"
 table "${columns/batch_size/size}" "$row"
