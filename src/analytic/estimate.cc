@@ -47,6 +47,7 @@ Result<Estimate> estimate(const study::Study& study, const catalog::Catalog& cat
   const DecoderShape shape = shape_of(s.model);
   const TrainingConfig config = config_of(s);
   out.memory = memory_use(shape, config);
+  out.pipeline = config.pipeline;
   out.capacity = study.gpu.memory.value ? real(study.gpu.memory.value->count) : 0;
   out.model_flops = model_flops(shape, config);
   out.peak = study.rates.peak.flops_per_second * real(s.cluster.gpus);

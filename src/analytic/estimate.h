@@ -29,6 +29,7 @@ struct Estimate {
   std::optional<Error> uncalibrated;       // why there is none
   std::string kernels;                     // which tables served
   MemoryUse memory;
+  std::int64_t pipeline = 1;  // stages; memory is of the first
   double capacity = 0;     // bytes of a GPU; 0: not known
   double model_flops = 0;  // of the whole step
   double peak = 0;         // of all GPUs, at the training precision
@@ -37,6 +38,9 @@ struct Estimate {
 
 // Refuses what make_study refuses, and steps from traces.
 Result<Estimate> estimate(const study::Study& study, const catalog::Catalog& catalog, const EstimateOptions& options);
+
+// Why the step does not fit the memory of a GPU; "" where it does, or its capacity is not known.
+std::string shortfall_text(const Estimate& estimate);
 
 struct ScenarioText {
   std::string toml;

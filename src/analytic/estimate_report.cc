@@ -72,7 +72,7 @@ void add_metrics(report::Report& report, const std::vector<std::string>& assumpt
   add("throughput", "tokens per second", "tokens/s", "tokens / iteration_time", "of all GPUs", "");
   add("mfu", "model operations over peak", "ratio", "model_flops / iteration_time / peak",
       "6 per weight and token, and causal attention", "");
-  for (const MemoryPart& p : kMemoryParts) add(p.id, p.label, "B", "", "of the GPU that holds most", kMemory);
+  for (const MemoryPart& p : kMemoryParts) add(p.id, p.label, "B", "", "of a GPU of the first pipeline stage", kMemory);
   add("memory", "memory of one GPU", "B",
       "memory_weights + memory_gradients + memory_optimizer + memory_activations + memory_workspace", "sum", "");
 }
@@ -123,16 +123,16 @@ report::Table time_table(const report::Report& report) {
 }
 
 report::Table memory_table(const Estimate& e) {
-  report::Table table{"Memory of one GPU", {{"", false}, {"", true}}, {}, {}};
+  std::string title = "Memory of one GPU";
+  if (e.pipeline > 1) {
+    title += fmt::format(", of the first of {} pipeline stages: the one that holds most activations", e.pipeline);
+  }
+  report::Table table{std::move(title), {{"", false}, {"", true}}, {}, {}};
   for (const MemoryPart& p : kMemoryParts) table.rows.push_back({p.label, human(e.memory.*p.field, "B")});
   table.rows.push_back({"sum", human(e.memory.total(), "B")});
   if (e.capacity <= 0) return table;
   table.rows.push_back({"capacity", human(e.capacity, "B")});
-  const double short_by = e.memory.total() - e.capacity;
-  if (short_by > 0) {
-    table.notes.push_back(
-        fmt::format("does not fit: {} short; recompute, shard or split further", human(short_by, "B")));
-  }
+  if (const std::string text = shortfall_text(e); !text.empty()) table.notes.push_back(text);
   return table;
 }
 
@@ -143,6 +143,14 @@ report::Table list_table(std::string title, const std::vector<std::string>& line
 }
 
 }  // namespace
+
+std::string shortfall_text(const Estimate& e) {
+  const double short_by = e.memory.total() - e.capacity;
+  if (e.capacity <= 0 || short_by <= 0) return "";
+  return fmt::format("does not fit: a GPU{} is {} short of {}; recompute, shard or split further",
+                     e.pipeline > 1 ? " of the first pipeline stage" : "", human(short_by, "B"),
+                     human(e.memory.total(), "B"));
+}
 
 report::Report estimate_report(const study::Study& study, const Estimate& e, const ScenarioText& text) {
   const model::Scenario& s = study.scenario;

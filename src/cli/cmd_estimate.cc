@@ -32,7 +32,12 @@ Status run(const EstimateCommandOptions& options) {
   const report::Report report = analytic::estimate_report(
       study, estimate, {model::scenario_toml(input.loaded.scenario), input.hash, PHOTONRAIL_VERSION});
   if (!options.out.empty()) PR_TRY(write_all(report, options.out));
-  return print(rendered(report, options.format));
+  PR_TRY(print(rendered(report, options.format)));
+  // The figures stand, as those of `check` do; a script must still see that the step cannot run.
+  if (const std::string shortfall = analytic::shortfall_text(estimate); !shortfall.empty()) {
+    return fail(ErrorCode::infeasible, shortfall);
+  }
+  return {};
 }
 
 }  // namespace photonrail::cli

@@ -36,8 +36,10 @@ awk -v a="$plain" -v b="$(step calibrated)" 'BEGIN { exit !(b > 0 && b < a) }' |
   bad "--overlap-tensor: not below $plain"
 
 # A job that does not fit says what it is short of.
-accepted estimate "$base" --set parallelism.tensor=1 --set parallelism.data=32 --set training.microbatches=8
-holds "$work/out" 'does not fit' 'short'
+run estimate "$base" --set parallelism.tensor=1 --set parallelism.data=32 --set training.microbatches=8
+((status == 4)) || bad "a step that does not fit: status $status, not 4"
+holds "$work/out" 'does not fit' 'short' 'first of'
+holds "$work/err" 'does not fit' 'first pipeline stage'
 
 # ---- bad input ------------------------------------------------------------------------------------------------------
 refused 3 'no GPU "H2000"' 'H200' -- estimate "$base" --set cluster.gpu=H2000
