@@ -41,5 +41,9 @@ refused 3 "adaptor" -- energy "$gpt3" --set "published.adaptor=65 pJ"
 refused 3 "training.sequence" -- energy "$llama" --set scenario.training.sequence=0
 refused 2 "names no training scenario" -- energy "$gpt3" --set scenario.training.sequence=8192
 refused 3 "H1O0" -- energy "$gpt3" --set work.gpu=H1O0
+# The conclusion comes before what it rests on.
+accepted energy "$gpt3" --quiet
+first=$(grep -n -m1 "of the whole step's energy" "$work/out" | cut -d: -f1)
+((first < 40 && first < $(grep -n -m1 "Tornado" "$work/out" | cut -d: -f1))) || bad "the conclusion is not first"
 refused 5 "missing.toml" -- energy "$work/missing.toml"
 finish
