@@ -13,10 +13,16 @@ namespace {
 
 using model::ReproduceRow;
 
+// A published figure has few digits and is shown with all; what is calculated would have 17 and is shown with six. JSON
+// and CSV have every digit.
+constexpr std::size_t kLongestFigure = 12;
+
 std::string number_text(std::optional<double> value) {
   if (!value) return "";
   const bool whole = std::trunc(*value) == *value && std::fabs(*value) < 9e15;
-  return whole ? report::with_separators(static_cast<std::int64_t>(*value)) : report::exact(*value);
+  if (whole) return report::with_separators(static_cast<std::int64_t>(*value));
+  const std::string exact = report::exact(*value);
+  return exact.size() <= kLongestFigure ? exact : fmt::format("{:.6g}", *value);
 }
 
 std::string ours_text(const ReproduceRow& row) { return row.refused ? "refused" : number_text(row.ours); }
