@@ -225,6 +225,22 @@ std::string Parameter::readable(double value) const {
   }
 }
 
+std::string readable_set(const std::string& set) {
+  const std::size_t equals = set.find('=');
+  if (equals == std::string::npos) return set;
+  const std::string_view value = std::string_view(set).substr(equals + 1);
+  for (const Quantity quantity : {Quantity::time, Quantity::size, Quantity::rate, Quantity::energy}) {
+    const std::string_view unit = base_unit(quantity);
+    if (!value.ends_with(unit)) continue;
+    const std::optional<double> number = plain_number(value.substr(0, value.size() - unit.size()));
+    if (!number) continue;
+    Parameter parameter;
+    parameter.quantity = quantity;
+    return set.substr(0, equals + 1) + parameter.readable(*number);
+  }
+  return set;
+}
+
 Result<Parameter> parse_parameter(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (text.size() > kLongestText) return refuse(text.substr(0, 40), "is too long");

@@ -54,6 +54,10 @@ Result<Parameter> parse_parameter(std::string_view text);
 // The "a.b=c" texts of a sweep, in order; equal neighbours (whole numbers) once.
 std::vector<std::string> sweep_sets(const Parameter& parameter);
 
+// "pool.port_rate=900 GB/s" for "pool.port_rate=7200000000000 b/s": for readers, to six digits. A text in any unit but
+// the base units of text() stays as it is.
+std::string readable_set(const std::string& set);
+
 // One sample; takes exactly one draw from the stream.
 double sample(const Parameter& parameter, RandomStream& stream);
 

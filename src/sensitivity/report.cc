@@ -167,7 +167,9 @@ void add_sweep(Report& report, std::span<const SweepPoint> points, std::span<con
   for (const std::string& name : metrics) table.columns.push_back({name, true});
   for (const SweepPoint& point : points) {
     report::Case c = new_case(joined(point.sets), "sweep");
-    std::vector<std::string> row = {c.id};
+    std::vector<std::string> readable;
+    for (const std::string& set : point.sets) readable.push_back(readable_set(set));
+    std::vector<std::string> row = {joined(readable)};
     if (!point.outcome) c.refusal = point.outcome.error().message;
     for (const std::string& name : metrics) {
       const auto index =
@@ -180,7 +182,7 @@ void add_sweep(Report& report, std::span<const SweepPoint> points, std::span<con
       put(report, c, m.name, m.unit, kOfExperiment, m.value);
       row.push_back(human(m.value, m.unit));
     }
-    if (!point.outcome) table.notes.push_back(fmt::format("{}: {}", c.id, first_line(c.refusal)));
+    if (!point.outcome) table.notes.push_back(fmt::format("{}: {}", row.front(), first_line(c.refusal)));
     table.rows.push_back(std::move(row));
     report.cases.push_back(std::move(c));
   }

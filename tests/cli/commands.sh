@@ -31,6 +31,10 @@ for other in infer-llama-70b-h100:infer dlrm-pool:dlrm energy-gpt3-h100-512:ener
     (($(wc -l <"$work/err") == 2)) || bad "$asked of ${other%:*}.toml: more than a line and a hint"
   done
 done
+accepted reproduce photonic-fabric --only T5
+holds "$work/out" " 0.6  0.557377 "
+accepted reproduce photonic-fabric --only T5 --format csv
+holds "$work/out" ",0.6,0.55737704918"
 accepted schema --format markdown
 holds "$work/out" 'port_rate'
 accepted show "$example" --set rail.ports=4 --set 'rail.port_rate="100 Gb/s"'
