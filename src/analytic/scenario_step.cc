@@ -79,8 +79,7 @@ struct Tasks {
 class Builder {
  public:
   Builder(const study::Study& study, const fabric::Fabric& fabric)
-      : study_(study),
-        job_(workload::make_training_job(study.scenario, study.rates)),
+      : job_(workload::make_training_job(study.scenario, study.rates)),
         shape_(workload::microbatch_shape(job_)),
         wire_(study, fabric) {}
 
@@ -307,7 +306,6 @@ class Builder {
     return {};
   }
 
-  const study::Study& study_;
   workload::TrainingJob job_;
   TransformerShape shape_;
   Wire wire_;
