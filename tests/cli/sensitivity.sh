@@ -85,9 +85,11 @@ refused 2 "exactly one --metric" -- \
 refused 3 "components.fanz" -- sensitivity energy "$energy" --vary components.fanz=0.1..0.2 --metric saving
 refused 5 "missing.toml" -- sensitivity energy "$work/missing.toml"
 # Rates in readable units in text, exact in csv.
-accepted sensitivity check "$root/examples/pool-appliance.toml" --vary 'module.port_rate=4 Tb/s..8 Tb/s:2' --metric weights.possible
+accepted sensitivity check "$root/examples/pool-appliance.toml" \
+  --vary 'module.port_rate=4 Tb/s..8 Tb/s:2' --metric weights.possible
 holds "$work/out" "module.port_rate=1 TB/s"
-accepted sensitivity check "$root/examples/pool-appliance.toml" --vary 'module.port_rate=4 Tb/s..8 Tb/s:2' --metric weights.possible \
+accepted sensitivity check "$root/examples/pool-appliance.toml" \
+  --vary 'module.port_rate=4 Tb/s..8 Tb/s:2' --metric weights.possible \
   --format csv
 holds "$work/out" "module.port_rate=8000000000000 b/s"
 finish

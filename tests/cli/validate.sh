@@ -22,7 +22,8 @@ for only in H200 h200 gpt-j GPT-J; do
   accepted validate --data "$data" --quiet --only "$only"
   holds "$work/out" "1 points"
 done
-refused 2 "--only leaves no row" "GPUs here: H200" "models: GPT-J" "tpot-dense" -- validate --data "$data" --only no-such-row
+refused 2 "--only leaves no row" "GPUs here: H200" "models: GPT-J" "tpot-dense" -- \
+  validate --data "$data" --only no-such-row
 table "$columns"
 refused 3 "has a row that is scored" -- validate --data "$data"
 table "${columns/batch_size/size}" "$row"
