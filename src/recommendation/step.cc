@@ -194,7 +194,9 @@ Exchanged Model::exchange(double batch) const {
   const double sent = batch * loads_.largest.partial * wire();
   if (!two_levels()) {
     const double bytes = std::max(sent, batch / gpus_ * loads_.sum.partial * wire());
-    return {machine_.collective(Collective::all_to_all, {n, inside}, bytes), bytes, bytes * (gpus_ - g) / gpus_};
+    // A GPU keeps its own part of what it passes to the collective.
+    return {machine_.collective(Collective::all_to_all, {n, inside}, bytes), bytes * (gpus_ - 1) / gpus_,
+            bytes * (gpus_ - g) / gpus_};
   }
   double leaving = 0, all = 0;
   for (const double d : loads_.domain_partial) {
@@ -204,7 +206,7 @@ Exchanged Model::exchange(double batch) const {
   const double crossing = std::max(batch / g * leaving, batch / gpus_ * all) * wire();
   const KernelTime within = machine_.collective(Collective::all_to_all, {inside, inside}, sent);
   const KernelTime across = machine_.collective(Collective::all_to_all, {n / inside, 1}, crossing);
-  return {within + across, sent, crossing};
+  return {within + across, sent * (g - 1) / g, crossing};
 }
 
 // Two things at once: the longer is exposed whole, the shorter not at all.
