@@ -103,13 +103,14 @@ MemoryUse memory_use(const DecoderShape& s, const TrainingConfig& c) {
   use.activations += tokens * 2 * real(s.hidden) / (c.sequence_parallel ? t : 1);
   if (c.pipeline == 1) {
     if (!s.tied_embeddings) add_parameters(use, table, replicas, c);
-    use.activations += 6 * tokens * real(s.vocabulary) / t;
+    use.activations += (c.eager ? 12 : 6) * tokens * real(s.vocabulary) / t;
   }
   // Recomputing a layer, or running one, needs its activations whole.
   TrainingConfig whole = c;
   whole.recompute = Recompute::none;
   use.workspace = kReservedBytes;
   if (c.recompute != Recompute::none) use.workspace += activation_bytes(s, whole);
+  if (c.sequence_parallel && !c.overlap_tensor) use.workspace += 2 * 2 * tokens * real(s.hidden);
   if (c.sharding == Sharding::full) {
     const LayerWeights layer = layer_weights(s, c);
     use.workspace += 2 * (2 + c.gradient_bytes) * (layer.dense + layer.experts);

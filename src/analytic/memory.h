@@ -14,8 +14,11 @@
 // which is the paper's s b h (10 + 24/t + 5 a s/(h t)) and s b h (34 + 5 a s/h)/t. 8-bit training stores the inputs of
 // matrix products in 1 byte. The first stage holds activations of
 //   GPipe m, 1F1B min(m, P) micro-batches of its layers; interleaved L (1 + (P-1)/(P V)) layers in all.
-// Workspace: two gathered layers with full sharding, logits in 2 + 4 bytes on the last stage, and a stated allowance
-// for context, collectives and fragmentation.
+// Logits on the last stage: 2 + 4 bytes; 12 where the loss runs operator by operator (logits, their 4-byte copy, and
+// the gradients of both). Workspace: two gathered layers with full sharding, one layer's activations where layers are
+// recomputed, with sequence parallelism the gathered input of a block and the gradient of it (none where collectives
+// are pipelined with products), and a stated allowance for context and collectives. Gaps of the allocator are not in
+// it.
 #pragma once
 
 #include "analytic/training_config.h"

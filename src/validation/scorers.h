@@ -34,6 +34,7 @@ Result<std::vector<Point>> score_korthikanti_memory(const Csv& table,
 Result<std::vector<Point>> score_narayanan(const Csv& table, const Scoring& scoring);  // training_megatron_rows.cc
 Result<std::vector<Point>> score_mlperf_training(const Csv& table, const Scoring& scoring);  // training_nvidia_rows.cc
 Result<std::vector<Point>> score_megatron_bridge(const Csv& table, const Scoring& scoring);  // training_nvidia_rows.cc
+Result<std::vector<Point>> score_torchtitan(const Csv& table, const Scoring& scoring);       // torchtitan_rows.cc
 Result<std::vector<Point>> score_mosaic(const Csv& table, const Scoring& scoring);           // training_fsdp_rows.cc
 
 // Recommendation.                                                                              dlrm_rows.cc

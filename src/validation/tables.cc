@@ -30,6 +30,7 @@ std::span<const TableKind> table_kinds() {
       {"mlperf_training_summary.csv", score_dlrm_training, "throughput of DLRM-DCNv2"},
       {"mlperf_inference_v4.1.csv", score_dlrm_inference, "offline throughput of DLRM-v2"},
       {"nvidia_megatron_bridge_training.csv", score_megatron_bridge, "tokens per second and GPU of NVIDIA's tables"},
+      {"torchtitan_llama3_h100.csv", score_torchtitan, "throughput and memory of Llama 3 under FSDP"},
       {"mosaic_mpt_training.csv", score_mosaic, "throughput of MPT models under FSDP"},
       {"mlperf_training_power.csv", score_training_power, "power of training nodes at the plug"},
       {"mlperf_inference_v4.1_power.csv", score_inference_power, "power of serving nodes at the plug"},
