@@ -1,4 +1,4 @@
-// torchtitan's Llama 3 tables: tokens/s and peak memory of a GPU under FSDP with tensor, pipeline and context parallelism.
+// torchtitan tables of Llama 3: tokens/s and peak memory of a GPU under FSDP, with TP, PP and CP beside it.
 //
 // The configuration is prose. Words that decide something are read: the model, GPUs, FSDP, TP, PP and CP degrees, local
 // and global batch, sequence length, activation checkpointing, Float8, AsyncTP; a row without the first of them, or
