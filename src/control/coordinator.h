@@ -130,6 +130,10 @@ class Coordinator {
 
   // ---- after a restart of the controller: begin_recovery() first, resume() for each rank that comes back, lost() for
   // the others; recovery ends with the last of them. Circuits that are up are preset before.
+  // Without begin_recovery(), resume() is a rank whose stream broke in the life of the same controller: what it may have
+  // missed is said again (grants, a stop without an answer, a limit that it does not know yet, failures). A rank that
+  // was stopped stays so until it hears the limit, unless the controller is a new one: then the batch stands as granted.
+  // A group may be named several times, once for each outstanding granted range of another path.
   void begin_recovery();
   bool resume(Rank rank, const std::vector<ResumedGroup>& groups);
   bool recovering() const;
