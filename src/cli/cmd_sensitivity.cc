@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "base/digest.h"
@@ -23,6 +24,8 @@ struct Question {
   std::vector<sensitivity::Metric> base;  // the scenario as it is
   std::vector<Parameter> parameters;
   std::vector<std::string> metrics;  // full names
+  std::shared_ptr<sensitivity::Declarations> said = std::make_shared<sensitivity::Declarations>();
+  std::shared_ptr<sensitivity::Declarations> said_by_other = std::make_shared<sensitivity::Declarations>();  // --equals
 };
 
 Result<std::vector<std::string>> metric_names(const std::vector<sensitivity::Metric>& base,
@@ -49,7 +52,7 @@ Result<std::vector<sensitivity::Metric>> base_metrics(const Question& question) 
 
 Result<Question> question_of(const SensitivityOptions& options) {
   Question question;
-  PR_ASSIGN(question.experiment, experiment_of(options.command, options.source));
+  PR_ASSIGN(question.experiment, experiment_of(options.command, options.source, question.said));
   for (const std::string& text : options.vary) {
     PR_ASSIGN(Parameter parameter, sensitivity::parse_parameter(text));
     const auto same = [&](const Parameter& p) { return p.path == parameter.path; };
@@ -64,7 +67,7 @@ Result<Question> question_of(const SensitivityOptions& options) {
 }
 
 // The target: a number, or the metric of another scenario of the same command.
-Result<double> target_of(const SensitivityOptions& options, const std::string& metric) {
+Result<double> target_of(const SensitivityOptions& options, const Question& question, const std::string& metric) {
   if (options.target && !options.equals.empty())
     return fail(ErrorCode::usage, "--target and --equals exclude each other\n  hint: leave one of them out");
   if (options.equals.empty()) {
@@ -77,7 +80,7 @@ Result<double> target_of(const SensitivityOptions& options, const std::string& m
   ScenarioSource other = options.source;
   other.file = options.equals;
   other.sets = options.equals_sets;
-  PR_ASSIGN(const sensitivity::Experiment experiment, experiment_of(options.command, other));
+  PR_ASSIGN(const sensitivity::Experiment experiment, experiment_of(options.command, other, question.said_by_other));
   PR_ASSIGN(const auto metrics, experiment({}));
   PR_ASSIGN(const std::size_t index, sensitivity::find_metric(metrics, metric));
   return metrics[index].value;
@@ -86,7 +89,7 @@ Result<double> target_of(const SensitivityOptions& options, const std::string& m
 Status add_break_even(report::Report& report, const SensitivityOptions& options, const Question& question) {
   if (question.metrics.size() != 1) return fail(ErrorCode::usage, "--break-even needs exactly one --metric");
   PR_ASSIGN(const Parameter parameter, sensitivity::parse_parameter(options.break_even));
-  PR_ASSIGN(const double target, target_of(options, question.metrics.front()));
+  PR_ASSIGN(const double target, target_of(options, question, question.metrics.front()));
   PR_ASSIGN(const auto found,
             sensitivity::break_even(question.experiment, parameter, question.metrics.front(), target));
   sensitivity::add_break_even(report, parameter, found);
@@ -132,11 +135,44 @@ report::Report heading(const SensitivityOptions& options) {
   for (const std::string& vary : options.vary) report.header.emplace_back("vary", vary);
   if (!options.break_even.empty()) report.header.emplace_back("break-even of", options.break_even);
   if (!options.equals.empty()) report.header.emplace_back("against", options.equals);
-  report.reading.push_back(
-      fmt::format("Every value is that of `photonrail {}` at the point; its assumptions and the "
-                  "basis of its calibration are printed by that command.",
-                  options.command));
   return report;
+}
+
+// For a shell: in single quotes where anything else than a name or path is in it.
+std::string quoted(const std::string& text) {
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.'; };
+  const auto safe = [&](char c) { return plain(c) || std::string_view("_-=:,+@%").find(c) != std::string_view::npos; };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), safe)) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string command_text(const std::string& command, const std::string& file, const std::vector<std::string>& sets) {
+  std::string text = fmt::format("photonrail {} {}", command, quoted(file));
+  for (const std::string& set : sets) text += " --set " + quoted(set);
+  return text;
+}
+
+// What all points together override and rest on, and where the rest of it is printed.
+void add_declarations(report::Report& report, const SensitivityOptions& options, const Question& question) {
+  const auto add = [&](const sensitivity::Declarations& said, const std::string& of) {
+    bool any = false;
+    for (const auto& [what, text] : said.lines()) {
+      report.header.emplace_back(what, of + text);
+      any = any || what == report::kOverride;
+    }
+    if (!any) report.header.emplace_back(report::kOverride, of + "none at any point");
+  };
+  add(*question.said, "");
+  if (!options.equals.empty()) add(*question.said_by_other, "the other scenario: ");
+  report.header.emplace_back(report::kAssumptions,
+                             fmt::format("printed by `{}`; of a point, with its values as further --set",
+                                         command_text(options.command, options.source.file, options.source.sets)));
+  if (options.equals.empty()) return;
+  report.header.emplace_back(report::kAssumptions,
+                             fmt::format("of the other scenario: printed by `{}`",
+                                         command_text(options.command, options.equals, options.equals_sets)));
 }
 
 // Of all numbers and where they stand.
@@ -168,6 +204,7 @@ Status run(const SensitivityOptions& options) {
                                       [&](std::size_t done, std::size_t of) { progress.show(done, of, "evaluating"); }};
     PR_TRY(add_analyses(report, options, question, run));
   }
+  add_declarations(report, options, question);
   sensitivity::finish(report);
   report.digest = digest_of(report);
   report.scenario_hash = report.digest;

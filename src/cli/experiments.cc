@@ -21,12 +21,18 @@ namespace {
 
 using Metrics = std::vector<sensitivity::Metric>;
 using Evaluate = Result<Metrics> (*)(const std::string& file, const std::vector<std::string>& sets,
-                                     const catalog::Catalog& catalog);
+                                     const catalog::Catalog& catalog, sensitivity::Declarations& said);
+
+void declare_mode(const model::Scenario& scenario, sensitivity::Declarations& said) {
+  if (scenario.cost.mode != model::CostMode::as_published) return;
+  said.add("OVERRIDE", "cost.mode = as_published: the formulas of the Opus paper in place of whole boxes and fibres");
+}
 
 // "<case>/<metric>" of every case that ran.
 Result<Metrics> evaluate_simulate(const std::string& file, const std::vector<std::string>& sets,
-                                  const catalog::Catalog& catalog) {
+                                  const catalog::Catalog& catalog, sensitivity::Declarations& said) {
   PR_ASSIGN(const ScenarioInput input, read_scenario(file, sets, catalog));
+  declare_mode(input.loaded.scenario, said);
   PR_ASSIGN(const SimulatedReport simulated, simulate(input, 1, false));
   Metrics metrics;
   for (const report::Case& c : simulated.report.cases) {
@@ -40,8 +46,9 @@ Result<Metrics> evaluate_simulate(const std::string& file, const std::vector<std
 }
 
 Result<Metrics> evaluate_cost(const std::string& file, const std::vector<std::string>& sets,
-                              const catalog::Catalog& catalog) {
+                              const catalog::Catalog& catalog, sensitivity::Declarations& said) {
   PR_ASSIGN(const ScenarioInput scenario, read_scenario(file, sets, catalog));
+  declare_mode(scenario.loaded.scenario, said);
   fabric::CostInput input = fabric::cost_input(scenario.loaded.scenario);
   if (input.gpus == 0) return fail(ErrorCode::usage, "the scenario has the number of its GPUs from a trace");
   input.samples = 0;
@@ -68,6 +75,12 @@ Result<Metrics> evaluate_cost(const std::string& file, const std::vector<std::st
   return metrics;
 }
 
+// A step in closed form replaces no listed figure.
+Result<Metrics> evaluate_estimate(const std::string& file, const std::vector<std::string>& sets,
+                                  const catalog::Catalog& catalog, sensitivity::Declarations&) {
+  return analytic::evaluate_estimate(file, sets, catalog);
+}
+
 struct Entry {
   const char* command;
   Evaluate evaluate;
@@ -75,7 +88,7 @@ struct Entry {
 constexpr const char* kEnergy = "energy";  // keeps the step of its training scenario from one value to the next
 constexpr std::array kEntries = {
     Entry{"simulate", evaluate_simulate},
-    Entry{"estimate", analytic::evaluate_estimate},
+    Entry{"estimate", evaluate_estimate},
     Entry{"cost", evaluate_cost},
     Entry{"infer", inference::evaluate_infer},
     Entry{"check", pool::evaluate_check},
@@ -91,7 +104,8 @@ std::vector<std::string> experiment_names() {
   return names;
 }
 
-Result<sensitivity::Experiment> experiment_of(const std::string& command, const ScenarioSource& source) {
+Result<sensitivity::Experiment> experiment_of(const std::string& command, const ScenarioSource& source,
+                                              std::shared_ptr<sensitivity::Declarations> said) {
   const auto* entry =
       std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& e) { return command == e.command; });
   if (entry == kEntries.end() && command != kEnergy) {
@@ -104,10 +118,10 @@ Result<sensitivity::Experiment> experiment_of(const std::string& command, const 
   if (command == kEnergy) return energy_experiment(source.file, source.sets, loaded);
   const auto catalog = std::make_shared<const catalog::Catalog>(std::move(loaded));
   return [evaluate = entry->evaluate, file = source.file, below = source.sets,
-          catalog](const std::vector<std::string>& sets) -> Result<Metrics> {
+          catalog, said = std::move(said)](const std::vector<std::string>& sets) -> Result<Metrics> {
     std::vector<std::string> all = below;
     all.insert(all.end(), sets.begin(), sets.end());
-    return evaluate(file, all, *catalog);
+    return evaluate(file, all, *catalog, *said);
   };
 }
 

@@ -233,10 +233,14 @@ Result<Outcome> evaluate(const Deployment& setup, const Candidate& candidate) {
 }
 
 Result<std::vector<sensitivity::Metric>> evaluate_infer(const std::string& file, const std::vector<std::string>& sets,
-                                                        const catalog::Catalog& catalog) {
+                                                        const catalog::Catalog& catalog, sensitivity::Declarations& said) {
   PR_ASSIGN(const InferenceDocument doc, load_inference(file, sets));
-  PR_ASSIGN(const Deployment setup, resolve(doc.value, catalog));
-  PR_ASSIGN(const Outcome o, evaluate(setup, candidate_of(setup)));
+  PR_ASSIGN(Deployment setup, resolve(doc.value, catalog));
+  const Candidate candidate = candidate_of(setup);
+  if (setup.pool) PR_TRY(use_pool(setup, candidate));
+  PR_ASSIGN(const Outcome o, compile_and_evaluate(setup, candidate));
+  for (const std::string& line : setup.overrides) said.add("OVERRIDE", line);
+  said.add("basis", fmt::format("calibration {}", operators::name_of(o.times.basis)));
   std::vector<sensitivity::Metric> metrics = {{"ttft", o.times.ttft, "s"},
                                               {"tpot", o.times.tpot, "s"},
                                               {"latency", o.times.latency, "s"},

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "energy/power.h"
 #include "inference/scenario.h"
+#include "sensitivity/declarations.h"
 #include "sensitivity/experiment.h"
 
 namespace photonrail::inference {
@@ -72,8 +73,8 @@ double prompts_in_tpot(const Outcome& outcome);
 // What the requests hold at most: the cached tokens of a request at its end.
 double longest_context(const RequestShape& request);
 
-// The experiment of `photonrail sensitivity infer FILE`.
+// The experiment of `photonrail sensitivity infer FILE`. Declares what [memory] replaces and the calibration's basis.
 Result<std::vector<sensitivity::Metric>> evaluate_infer(const std::string& file, const std::vector<std::string>& sets,
-                                                        const catalog::Catalog& catalog);
+                                                        const catalog::Catalog& catalog, sensitivity::Declarations& said);
 
 }  // namespace photonrail::inference

@@ -10,6 +10,7 @@
 
 #include "pool/reader_rate.h"
 #include "pool/scenario.h"
+#include "sensitivity/declarations.h"
 #include "sensitivity/experiment.h"
 
 namespace photonrail::pool {
@@ -67,6 +68,6 @@ std::string violation_text(const Violation& violation);
 
 // What `photonrail sensitivity check` varies; metrics "<reads>.possible", "<reads>.overload", ...
 Result<std::vector<sensitivity::Metric>> evaluate_check(const std::string& file, const std::vector<std::string>& sets,
-                                                        const catalog::Catalog& catalog);
+                                                        const catalog::Catalog& catalog, sensitivity::Declarations& said);
 
 }  // namespace photonrail::pool

@@ -408,7 +408,7 @@ report::Report map_report(const config::Document<Scenario>& doc, const Map& map,
 }
 
 Result<std::vector<sensitivity::Metric>> evaluate_dlrm(const std::string& file, const std::vector<std::string>& sets,
-                                                       const catalog::Catalog& catalog) {
+                                                       const catalog::Catalog& catalog, sensitivity::Declarations& said) {
   PR_ASSIGN(const auto doc, load_scenario(file, sets, catalog));
   PR_ASSIGN(const Comparison in, compare(doc.value, catalog));
   std::vector<sensitivity::Metric> metrics;
@@ -419,6 +419,8 @@ Result<std::vector<sensitivity::Metric>> evaluate_dlrm(const std::string& file, 
   for (const auto& [store, outcome] : in.outcomes) {
     if (!outcome) continue;
     const std::string name = config::enum_name(store);
+    for (const std::string& text : outcome->overrides) said.add("OVERRIDE", "as_published: " + text);
+    said.add("basis", fmt::format("{}: kernels {}", name, operators::name_of(outcome->basis)));
     metrics.push_back({name + "/step_time", outcome->step, "s"});
     metrics.push_back({name + "/pooling_time", outcome->pooling, "s"});
     metrics.push_back({name + "/samples_per_second", outcome->samples_per_second, "count"});

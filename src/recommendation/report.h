@@ -10,6 +10,7 @@
 #include "recommendation/map.h"
 #include "recommendation/step.h"
 #include "report/report.h"
+#include "sensitivity/declarations.h"
 #include "sensitivity/experiment.h"
 
 namespace photonrail::recommendation {
@@ -29,6 +30,6 @@ report::Report map_report(const config::Document<Scenario>& doc, const Map& map,
 
 // "nvlink/step_time", "pool/pooling_time", ... of every store that has a result, and "pool/pooling_gain" over nvlink.
 Result<std::vector<sensitivity::Metric>> evaluate_dlrm(const std::string& file, const std::vector<std::string>& sets,
-                                                       const catalog::Catalog& catalog);
+                                                       const catalog::Catalog& catalog, sensitivity::Declarations& said);
 
 }  // namespace photonrail::recommendation

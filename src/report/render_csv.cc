@@ -20,6 +20,9 @@ std::string csv_cell(std::string_view text) {
 
 std::string render_csv(const Report& report) {
   std::string out = "case,name,kind,switching_time_s,metric,value,unit\n";
+  for (const auto& [what, text] : declarations(report)) {
+    out += fmt::format("report,report,note,,{},{},\n", csv_cell(what), csv_cell(text));
+  }
   for (const Case& c : report.cases) {
     const std::string time = c.switching_time ? exact(seconds_of(*c.switching_time)) : "";
     const std::string prefix = fmt::format("{},{},{},{},", csv_cell(c.id), csv_cell(c.name), c.kind, time);

@@ -33,6 +33,24 @@ void derive_metric(Report& report, std::size_t index) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> declarations(const Report& report) {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& [what, text] : report.header) {
+    const bool wanted = what == kOverride || what == kBasis || what == kAssumptions || what == kAsPublished;
+    if (wanted) found.emplace_back(what, text);
+  }
+  for (const Metric& metric : report.metrics) {
+    for (const std::string& assumption : metric.assumptions) {
+      if (!assumption.starts_with(kOverride)) continue;
+      const std::size_t colon = assumption.find(": ");
+      const std::string text = colon == assumption.npos ? assumption : assumption.substr(colon + 2);
+      const std::pair<std::string, std::string> line{kOverride, text};
+      if (std::find(found.begin(), found.end(), line) == found.end()) found.push_back(line);
+    }
+  }
+  return found;
+}
+
 std::optional<std::size_t> find_metric(const Report& report, std::string_view id) {
   const auto& all = report.metrics;
   const auto at = std::find_if(all.begin(), all.end(), [&](const Metric& m) { return m.id == id; });

@@ -80,6 +80,14 @@ struct Report {
   std::vector<std::string> reading;  // paragraphs
 };
 
+// Names of header lines that every form of a report carries, CSV included.
+inline constexpr const char* kOverride = "OVERRIDE";  // of a listed figure, or of a limit that is let pass
+inline constexpr const char* kBasis = "basis";        // of the calibration
+inline constexpr const char* kAssumptions = "assumptions";
+inline constexpr const char* kAsPublished = "as_published";
+// (what, text) of these lines, and of the assumptions of metrics that begin with "OVERRIDE".
+std::vector<std::pair<std::string, std::string>> declarations(const Report& report);
+
 std::optional<std::size_t> find_metric(const Report& report, std::string_view id);
 const Constant* find_constant(const Report& report, std::string_view id);
 const Case* find_case(const Report& report, std::string_view id);

@@ -6,6 +6,7 @@
 
 #include "report/render.h"
 #include "sensitivity/analysis.h"
+#include "sensitivity/declarations.h"
 #include "sensitivity/report.h"
 
 namespace photonrail::sensitivity {
@@ -184,6 +185,21 @@ RC_GTEST_PROP(break_even, is_right_on_any_monotone_power, ()) {
   const auto b = break_even(power, parameter("x=1.0..100.0:log"), "y", std::pow(answer, -exponent));
   RC_ASSERT(b && b->at);
   RC_ASSERT(std::abs(*b->at - answer) < 1e-5);
+}
+
+// Red if a line of one kind hid another, or if the lines depended on the order of the points.
+TEST(declarations, lines_that_differ_in_numbers_alone_are_one) {
+  const std::vector<std::string> texts = {"memory rate is 2.5 TB/s in place of 3.35 TB/s", "memory rate is 26 TB/s in "
+                                          "place of 3.35 TB/s", "memory is 32 TB in place of 80 GB"};
+  Declarations forward, backward;
+  for (const std::string& text : texts) forward.add("OVERRIDE", text);
+  for (auto at = texts.rbegin(); at != texts.rend(); ++at) backward.add("OVERRIDE", *at);
+  backward.add("OVERRIDE", texts[2]);
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"OVERRIDE", texts[2]}, {"OVERRIDE", texts[0] + "; other numbers at other points"}};
+  EXPECT_EQ(forward.lines(), expected);
+  EXPECT_EQ(backward.lines(), expected);
+  EXPECT_TRUE(Declarations().lines().empty());
 }
 
 TEST(report, every_analysis_is_in_text_json_and_csv) {

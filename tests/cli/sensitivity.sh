@@ -63,6 +63,30 @@ vary estimate "$step" --vary "scale_up.rate=200 GB/s..900 GB/s:3:log" \
   --metric rail_optimised/iteration_time --out "$work/sweep"
 for file in report.txt report.json report.csv; do [[ -s $work/sweep/$file ]] || bad "$file is missing or empty"; done
 
+# What a point overrides is said in every form, also where the override is what is varied.
+big=$root/examples/infer-405b-h100x8.toml
+for form in text json csv; do
+  vary infer "$big" --set "memory.rate=26.8 TB/s" --vary serving.batch=1,2 --metric tpot --format "$form"
+  holds "$work/out" "OVERRIDE" "26.8 TB/s in place of 3.35 TB/s" "calibration carried_over" \
+    "--set 'memory.rate=26.8 TB/s'" "photonrail infer "
+  vary infer "$big" --set serving.batch=1 --vary "memory.rate=3 TB/s,30 TB/s" --metric tpot --format "$form"
+  holds "$work/out" "3 TB/s in place of 3.35 TB/s" "other numbers at other points"
+  vary infer "$big" --set serving.batch=1 --vary "memory.as_published=true,false" --set "memory.rate=5 TB/s" \
+    --metric tpot --format "$form"
+  holds "$work/out" "as published, not checked" "the scenario, without a source)"
+  vary dlrm "$root/examples/dlrm-pool.toml" --vary "pool.as_published_rate=5 TB/s,26.8 TB/s" \
+    --metric pool/step_time --format "$form"
+  holds "$work/out" "pool.as_published_rate = " "takes the place of "
+  vary check "$root/examples/pool-paper-table-5.toml" --vary "module.port_rate=7.2 Tb/s,8 Tb/s" --metric violations \
+    --format "$form"
+  holds "$work/out" "OVERRIDE"
+  vary energy "$energy" --vary components.fans=0.1,0.2 --metric saving --format "$form"
+  holds "$work/out" "OVERRIDE" "none at any point"
+done
+vary infer "$big" --set serving.batch=1 --break-even "memory.rate=0.9 TB/s..60 TB/s" --metric tpot \
+  --equals "$big" --equals-set serving.batch=1 --equals-set "memory.rate=9 TB/s"
+holds "$work/out" "the other scenario: memory bandwidth of one GPU is 9 TB/s"
+
 refused 2 "no command with a scenario" "simulate" -- sensitivity simulatte "$step"
 refused 2 "there is no metric 'savng'" "saving" -- \
   sensitivity energy "$energy" --vary "components.fans=0.1..0.2" --metric savng
