@@ -19,8 +19,8 @@ enum class Dispatch : std::uint8_t {
   all_to_all,  // each token to the ranks of its experts only
 };
 
-// For which groups of query heads the decoding kernel reads the cache once. For others every query head reads it: once
-// from memory, and as often as there are heads in the group through the second-level cache.
+// For which groups of query heads there is a decoding kernel that reads the cache once. For others the kernel works query
+// head by query head (operators/attention.h).
 enum class GroupedDecode : std::uint8_t { any, of_eight, none };
 
 // Defaults: a current TensorRT-LLM.

@@ -155,12 +155,11 @@ struct Attended {
 
 void Plan::add_decode_attention(double sequences, double context, double times, StepTime& step) const {
   if (sequences <= 0) return;
-  const double read = sequences * cache_reads_;
   const double chosen = index_tokens_ > 0 ? std::min(context, index_tokens_) : context;
   for (const Attended part : {Attended{layers_, chosen}, Attended{window_layers_, std::min(context, window_)}}) {
     if (part.layers <= 0) continue;
     const double n = times * part.layers;
-    accumulate(n, decode_attention_.at(read, part.context), step.attention, step.basis_of.attention, step.basis);
+    accumulate(n, decode_attention_.at(sequences, part.context), step.attention, step.basis_of.attention, step.basis);
     step.flops_of[static_cast<std::size_t>(precision_.attention)] +=
         n * decode_attention_.flops(sequences, part.context);
     step.memory_bytes += n * decode_attention_.bytes(sequences, part.context);
@@ -292,7 +291,7 @@ double Plan::model_flops(double context) const {
 }
 
 double Plan::peak() const {
-  const Dtype dtype = experts_.total > 0 ? precision_.experts : precision_.weights;
+  const Dtype dtype = peak_format(precision_, experts_.total > 0, kernels_.rates());
   return kernels_.rates().peak[static_cast<std::size_t>(dtype)] * static_cast<double>(gpus());
 }
 

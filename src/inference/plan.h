@@ -61,6 +61,10 @@ struct Precision {
   Dtype head = Dtype::bf16;       // embedding, router and output head
 };
 
+// The format that MFU is of: of those that products run in, the one with the largest peak, so that no mix of formats can
+// come to more than 1. `sparse`: the model has routed experts.
+Dtype peak_format(const Precision& precision, bool sparse, const operators::Rates& rates);
+
 struct Parallel {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
@@ -164,7 +168,7 @@ class Plan {
   // Operations that the model needs for one token: 2 for each parameter that it passes through (the embedding is a
   // look-up and does not count), and attention over `context` tokens.
   double model_flops(double context) const;
-  double peak() const;  // of all GPUs together, for the format of the weights (of the experts where there are any)
+  double peak() const;  // of all GPUs together, for peak_format
 
  private:
   // Which tokens of a pass an operator sees.
@@ -253,7 +257,6 @@ class Plan {
   double copies_ = 1;
   double stages_ = 1;
   double step_overhead_ = 0;
-  double cache_reads_ = 1;         // of the cache while decoding, in readings from memory
   double skew_ = 0;                // of the kernels' time: what collectives wait for the slowest rank
   double cache_per_token_ = 0;     // windowed layers included
   double window_cache_ = 0;        // of these bytes, what windowed layers take

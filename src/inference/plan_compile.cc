@@ -28,10 +28,6 @@ double operand_bytes(Dtype dtype) {
 
 // The mean of the largest of n standard normal deviates: Blom's approximation, Phi^-1((n - 3/8) / (n + 1/4)), with
 // Acklam's central rational form for Phi^-1 replaced by a bisection on erfc, since this runs once per plan.
-// Bytes/s that the second-level cache of an H100 delivers, as microbenchmarks find (5.5 to 5.7 TB/s,
-// chipsandcheese.com, "Nvidia's H100", 2023); taken for all GPUs.
-constexpr double kSecondLevelRate = 5.5e12;
-
 double expected_largest_normal(double n) {
   if (n <= 1) return 0;
   const double probability = (n - 0.375) / (n + 0.25);
@@ -238,9 +234,8 @@ class PlanCompiler {
     if (engine_.static_scales_apart) add_quantisation(model_.hidden, precision_.weights, attention_layers_);
     add_quantisation(queries, precision_.weights, attention_layers_);
     add_product(model_.hidden, queries, precision_.weights, attention_layers_);
-    const AttentionShape shape{heads(), kv_heads(), size, 0, precision_.attention, precision_.kv};
+    const AttentionShape shape{heads(), kv_heads(), size, 0, precision_.attention, precision_.kv, !groups_queries()};
     plan_.decode_attention_ = kernels_.decode_attention(shape);
-    if (!groups_queries()) plan_.cache_reads_ = ungrouped_reads();
     plan_.prefill_attention_ = kernels_.prefill_attention(shape);
     plan_.attention_flops_ = 4 * count(full_layers()) * count(model_.heads) * count(size);
     cache_per_layer_ = 2 * count(keys) * bytes_of(precision_.kv);
@@ -249,12 +244,6 @@ class PlanCompiler {
   bool groups_queries() const {
     const bool eight = model_.heads == 8 * model_.kv_heads;
     return engine_.grouped_decode == GroupedDecode::any || (engine_.grouped_decode == GroupedDecode::of_eight && eight);
-  }
-
-  // What reading the cache through the second level once for every query head costs, in readings from memory.
-  double ungrouped_reads() const {
-    const double group = count(heads()) / count(kv_heads());
-    return std::max(1.0, group * kernels_.rates().memory / kSecondLevelRate);
   }
 
   // Split attention leaves partial results in 32 bits, which one kernel joins.

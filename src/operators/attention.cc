@@ -162,6 +162,17 @@ void make_latent(DecodeGrid& grid, double seconds_per_token) {
   }
 }
 
+// Blocks whose instructions, not reading, take the time: `slower` on this GPU, at least `seconds_per_token` for a row.
+void block_work(DecodeGrid& grid, double slower, double seconds_per_token) {
+  for (int row = 0; row < DecodeGrid::kRows; ++row) {
+    for (int context = 0; context < DecodeGrid::kContexts; ++context) {
+      float& seconds = grid.at(row, context);
+      const double read = seconds_per_token * DecodeGrid::rows(row) * DecodeGrid::context(context);
+      seconds = static_cast<float>(std::max(seconds * slower, read));
+    }
+  }
+}
+
 // Decoding tables of one cache format and head size, mixed for a group.
 DecodeGrid decode_group(const std::vector<DecodeTable>& tables, Dtype kv, int head_size, double group) {
   const auto here = [&](const DecodeTable& t) { return t.kv == kv && t.head_size == head_size; };
@@ -245,6 +256,13 @@ double DecodeAttentionCurve::bytes(double sequences, double context) const {
   return sequences * context * bytes_per_token_;
 }
 
+// Instructions per second of the GPU that the tables are of, over those of this one: lanes x clock, by lanes of an SM.
+double KernelModel::slower_issue() const {
+  constexpr double kLenderFp32 = 67e12;  // catalog/gpus.toml
+  const double peak = rates_.peak[static_cast<std::size_t>(Dtype::fp32)];
+  return peak > 0 ? kLenderFp32 / (own_->gpu == "a100" ? 2 * peak : peak) : 1;
+}
+
 DecodeAttentionCurve KernelModel::decode_attention(const AttentionShape& shape) const {
   PR_CHECK(shape.query_heads > 0 && shape.kv_heads > 0 && shape.head_size > 0, "attention without heads");
   const auto heads = static_cast<double>(shape.query_heads);
@@ -274,16 +292,22 @@ DecodeAttentionCurve KernelModel::decode_attention(const AttentionShape& shape) 
     return curve;
   }
 
-  curve.grid_ = decode_grid(tables_->attention, table_kv, size, group);
+  const bool by_query_head = shape.by_query_head && shape.query_heads > shape.kv_heads;
+  curve.grid_ = decode_grid(tables_->attention, table_kv, size, by_query_head ? kUngrouped : group);
   if (shape.head_size > kLargestHead || shape.head_size < kSmallestHead)
     curve.basis_ = std::max(curve.basis_, Basis::extended);
   // Query head by query head: twice the group is twice the rows, each with less of the cache.
-  const double rows_per_head = group > kWidestTile ? group / kUngrouped : 1;
+  const double rows_per_head = by_query_head || group > kWidestTile ? group / kUngrouped : 1;
   curve.rows_per_sequence_ *= rows_per_head;
   const MeasuredGpu& lender = tables_->of(kAttentionGpu).measured;
   const double measured_row = 2 * bytes_of(table_kv) * std::clamp<double>(size, kSmallestHead, kLargestHead);
   const double read_rate = tables_->attention.read_rate;
   const double own_rate = read_rate * own_->measured.streaming / lender.streaming * rates_.memory / lender.memory;
+  if (by_query_head) {
+    curve.basis_ = std::max(curve.basis_, Basis::extended);
+    block_work(curve.grid_, slower_issue(), per_row / own_rate / rows_per_head);
+    return curve;
+  }
   add_work(curve.grid_, (per_row / own_rate - measured_row / read_rate) / rows_per_head);
   return curve;
 }

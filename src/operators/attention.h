@@ -21,6 +21,13 @@
 // Prefill: of what is above the launch floor, B / R (rotary embedding and cache write: queries and outputs pass four
 // times, keys and values eight times) scales with the memory rate, the rest with the peak of the format.
 //
+// Decoding query head by query head. Older engines decode groups as if each query head had a cache of its own: one block
+// of threads per sequence and query head, CUDA cores, the heads of a group meeting in the second-level cache. The tables
+// hold that kernel for groups of 64: bf16 and fp8 take the same time there, so it is the work of blocks, not reading,
+// that counts: 3.3 to 3.4 TB/s of an fp8 cache per query head. Other groups: their query heads by 64, or reading the
+// cache once where that takes longer. Another GPU: by the rate at which its multiprocessors issue instructions, SMs x
+// clock, so as the fp32 peak, where GA100 has 64 fp32 lanes to an SM and later ones 128. Basis::extended at best.
+//
 // Latent attention with a value_size below head_size while decoding (MLA absorbed: one KV head) is not in the tables:
 // latency of the widest group at the same context, plus the larger of F / (0.66 P) and B / (0.89 M). The shares are
 // those of FlashMLA on H800 (660 TFLOP/s of 989, 3,000 GB/s of 3,350: github.com/deepseek-ai/FlashMLA). Basis::assumed.
@@ -45,6 +52,8 @@ struct AttentionShape {
   std::int64_t value_size = 0;  // 0: head_size
   Dtype compute = Dtype::bf16;  // of the two products
   Dtype kv = Dtype::bf16;       // of the cache
+  // Decoding by a kernel that works query head by query head, whatever the group (decode_by_query_head below).
+  bool by_query_head = false;
 };
 
 // Causal attention of `tokens` new tokens per sequence that follow `past` cached ones.

@@ -202,6 +202,33 @@ TEST(Attention, FasterMemoryTakesOnlyTheReadingAway) {
   }
 }
 
+// Older kernels decode a group query head by query head. The work of a block decides: groups of 8 take what the same
+// query heads take in the measured groups of 64, faster memory changes nothing, and reading the cache once is a floor.
+TEST(Attention, GroupsByQueryHead) {
+  const auto by_head = [](std::int64_t query, std::int64_t kv, Dtype cache) {
+    AttentionShape one = shape(query, kv, 128, cache);
+    one.by_query_head = true;
+    return one;
+  };
+  const KernelModel h100 = kernels("H100");
+  const double measured = h100.decode_attention(shape(64, 1, 128, Dtype::fp8)).at(64, 2048).seconds;
+  const KernelTime eights = h100.decode_attention(by_head(64, 8, Dtype::fp8)).at(64, 2048);
+  EXPECT_DOUBLE_EQ(eights.seconds, measured);
+  EXPECT_EQ(eights.basis, Basis::extended);
+  EXPECT_DOUBLE_EQ(kernels("H200").decode_attention(by_head(64, 8, Dtype::fp8)).at(64, 2048).seconds, measured);
+  EXPECT_GT(measured, 5 * h100.decode_attention(shape(64, 8, 128, Dtype::fp8)).at(64, 2048).seconds);
+  // SMs x clock: 132 x 1.98 GHz and 108 x 1.41 GHz.
+  const double a100 = kernels("A100").decode_attention(by_head(64, 8, Dtype::bf16)).at(64, 2048).seconds;
+  EXPECT_NEAR(a100 / h100.decode_attention(by_head(64, 8, Dtype::bf16)).at(64, 2048).seconds, 1.716, 0.01);
+  const KernelModel slow = h100.with_memory_rate(gigabytes_per_second(335));
+  const DecodeAttentionCurve read = slow.decode_attention(by_head(64, 8, Dtype::bf16));
+  EXPECT_NEAR(read.at(64, 4096).seconds, read.bytes(64, 4096) / (0.1 * (*calibration_tables())->attention.read_rate),
+              0.01 * read.at(64, 4096).seconds);
+  // Without groups there is nothing to do head by head.
+  EXPECT_DOUBLE_EQ(h100.decode_attention(by_head(64, 64, Dtype::fp8)).at(64, 2048).seconds,
+                   h100.decode_attention(shape(64, 64, 128, Dtype::fp8)).at(64, 2048).seconds);
+}
+
 TEST(Attention, OtherGpus) {
   const AttentionShape eight = shape(8, 1, 128, Dtype::fp8);
   const AttentionShape sixteen = shape(8, 1, 128);

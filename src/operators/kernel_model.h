@@ -79,6 +79,7 @@ class KernelModel {
     Basis basis = Basis::measured;
   };
   Format format_of(Dtype dtype, Operands operands) const;
+  double slower_issue() const;
 
   std::string gpu_;
   DeviceRates rates_;
