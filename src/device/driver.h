@@ -38,6 +38,7 @@ struct Frame {
   std::string target;
   int status = 0;
   std::string body;
+  std::string authorization = {};  // HTTP: value of the header of that name
 };
 
 struct Command {
@@ -93,6 +94,8 @@ class Driver {
   virtual bool wants_new_connection() const = 0;         // its view of the stream is beyond repair
 };
 
+// Nothing for a dialect that this build has no codec for. Credentials: unused by dialects without a login; with an empty
+// user no login is tried.
 std::unique_ptr<Driver> make_driver(Dialect dialect, Credentials credentials);
 
 }  // namespace photonrail::device

@@ -36,6 +36,7 @@ class FrontEnd {
   virtual std::vector<FrontEndReply> take_replies() = 0;    // in order of `at` within a connection
 };
 
+// Nothing for a dialect that this build has no codec for. The model outlives the front end.
 std::unique_ptr<FrontEnd> make_front_end(Dialect dialect, SwitchModel& model, FrontEndOptions options);
 
 }  // namespace photonrail::device

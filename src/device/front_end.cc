@@ -1,0 +1,23 @@
+#include "device/front_end.h"
+
+#include <utility>
+
+#include "device/scpi_front_end.h"
+
+namespace photonrail::device {
+
+std::unique_ptr<FrontEnd> make_front_end(Dialect dialect, SwitchModel& model, FrontEndOptions options) {
+  switch (dialect) {
+    case Dialect::polatis_scpi: return std::make_unique<ScpiFrontEnd>(model, std::move(options));
+    case Dialect::polatis_tl1:
+    case Dialect::calient_tl1:
+    case Dialect::glimmerglass_tl1:
+    case Dialect::polatis_netconf:
+    case Dialect::polatis_restconf:
+    case Dialect::ocp_gnmi:
+    case Dialect::sonic_gnmi: break;
+  }
+  return nullptr;
+}
+
+}  // namespace photonrail::device
