@@ -1,10 +1,11 @@
 // torchtitan tables of Llama 3: tokens/s and peak memory of a GPU under FSDP, with TP, PP and CP beside it.
 //
 // The configuration is prose. Words that decide something are read: the model, GPUs, FSDP, TP, PP and CP degrees, local
-// and global batch, sequence length, activation checkpointing, Float8, AsyncTP; a row without the first of them, or
-// with selective checkpointing of single operators, is refused. Defaults of the project: sequences of 8,192 tokens,
-// sequence parallelism beside TP, parameters, gradients and Adam's moments in 4 bytes, sharded by FSDP and TP, whole
-// layers recomputed. Memory is what PyTorch reserved at most, so with its allocator's gaps.
+// and global batch, sequence length, activation checkpointing, schedule, Float8, AsyncTP; a row without the
+// model, GPUs or local batch is refused. Defaults of the project (December 2024): sequences of 8,192 tokens, sequence
+// and loss parallelism beside TP, parameters, gradients and Adam's moments in 4 bytes, sharded over FSDP and CP and
+// split by TP, as many micro-batches as pipeline stages, two stages a rank where they are interleaved; "selective"
+// is the policy "op". Memory is what PyTorch's allocator reserved at most: analytic/reserved.h.
 //
 // Throughput is scored apart: these H100 have 96 GB of HBM2e at 2.4 TB/s and 500 W, and no such GPU was calibrated.
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <regex>
 
+#include "analytic/reserved.h"
 #include "validation/inference_rows.h"
 #include "validation/scorers.h"
 #include "validation/training_rows.h"
@@ -50,30 +52,47 @@ Result<TrainingRun> run_of(const std::string& text, const Scoring& scoring) {
   const auto local = number_in(text, R"(local batch size(?: of)? (\d{1,5}))");
   if (!gpus || !local)
     return fail(ErrorCode::infeasible, "the configuration gives no number of GPUs or no local batch");
-  if (says(text, "selective|op-level|per-op")) {
-    return fail(ErrorCode::infeasible, "selective checkpointing of single operators is not modelled");
-  }
   analytic::TrainingConfig& c = run.config;
-  c.tensor = number_in(text, R"(\bTP (\d{1,3})\b)").value_or(1);
-  c.pipeline = number_in(text, R"(\bPP (\d{1,3})\b)").value_or(1);
-  c.context = number_in(text, R"(\bCP (\d{1,3})\b)").value_or(1);
+  c.tensor = number_in(text, R"(\bTP ?(\d{1,3})\b)").value_or(1);
+  c.pipeline = number_in(text, R"(\bPP ?(\d{1,3})\b)").value_or(1);
+  c.context = number_in(text, R"(\bCP ?(\d{1,3})\b)").value_or(1);
   const std::int64_t split = c.tensor * c.pipeline * c.context;
   if (*gpus % split != 0) return fail(ErrorCode::infeasible, "the degrees do not divide the GPUs");
   c.data = *gpus / split;
-  if (number_in(text, R"(\bFSDP (\d{1,5})\b)").value_or(c.data) != c.data)
+  if (number_in(text, R"(\bFSDP ?(\d{1,5})\b)").value_or(c.data) != c.data)
     return fail(ErrorCode::infeasible, "FSDP, TP, PP and CP do not make up the GPUs");
-  c.sequence = number_in(text, R"(sequence length(?: of)? (\d{3,7}))").value_or(8192);
-  c.micro_batch = c.pipeline > 1 ? 1 : *local;
+  c.sequence = number_in(text, R"(sequence length(?: of|=|:)? ?(\d{3,7}))").value_or(8192);
+  if (c.pipeline > 1 && says(text, "interleaved")) c.interleave = 2;
+  const std::int64_t stages = c.pipeline * c.interleave;
+  if (*local % stages != 0) return fail(ErrorCode::infeasible, "the local batch has no micro-batch for each stage");
+  c.micro_batch = *local / stages;
   c.global_batch = number_in(text, R"(global batch size(?: of)? (\d{1,6}))").value_or(*local * c.data);
   c.sequence_parallel = c.tensor > 1;
-  c.sharding = c.data > 1 ? analytic::Sharding::full : analytic::Sharding::none;
-  c.recompute = says(text, "activation checkpoint") && !says(text, "no activation checkpoint")
-                    ? analytic::Recompute::full
-                    : analytic::Recompute::none;
+  c.sharding = c.data * c.context > 1 ? analytic::Sharding::full : analytic::Sharding::none;
+  if (says(text, "activation checkpoint") && !says(text, "no activation checkpoint")) {
+    c.recompute = says(text, "selective|op-level|per-op") ? analytic::Recompute::selective : analytic::Recompute::full;
+  }
   c.precision = says(text, "float8") ? analytic::Precision::fp8 : analytic::Precision::bf16;
   c.overlap_tensor = says(text, "asynctp");
   c.eager = true;
   return run;
+}
+
+Result<double> reserved_gib(const Result<TrainingRun>& run) {
+  if (!run) return tl::unexpected(run.error());
+  PR_TRY(analytic::check(run->shape, run->config));
+  return analytic::reserved_memory(run->shape, run->config).total() / kGiB;
+}
+
+Result<double> tokens_per_second(const Result<TrainingRun>& run, EvaluatorShelf& shelf, Point& point) {
+  if (!run) return tl::unexpected(run.error());
+  const analytic::TrainingConfig& c = run->config;
+  if (c.recompute == analytic::Recompute::selective)
+    return fail(ErrorCode::infeasible, "the time of recomputing every second product is not modelled");
+  PR_ASSIGN(const analytic::StepEstimate estimate, shelf.estimate(*run));
+  point.basis = estimate.basis;
+  const double tokens = static_cast<double>(c.global_batch) * static_cast<double>(c.sequence);
+  return tokens / estimate.time.seconds / static_cast<double>(analytic::gpus_of(c));
 }
 
 }  // namespace
@@ -99,16 +118,7 @@ Result<std::vector<Point>> score_torchtitan(const Csv& table, const Scoring& sco
     }
     const auto run = run_of(text, scoring);
     if (run) point.model = run->model;
-    const auto estimate = run ? shelf.estimate(*run) : Result<analytic::StepEstimate>(tl::unexpected(run.error()));
-    if (!estimate) {
-      point.row.refused = estimate.error();
-    } else {
-      point.basis = estimate->basis;
-      const auto& c = run->config;
-      const double tokens = static_cast<double>(c.global_batch) * static_cast<double>(c.sequence);
-      const auto gpus = static_cast<double>(analytic::gpus_of(c));
-      fill(point, memory ? estimate->memory.total() / kGiB : tokens / estimate->time.seconds / gpus);
-    }
+    fill(point, memory ? reserved_gib(run) : tokens_per_second(run, shelf, point));
     points.push_back(std::move(point));
   }
   return points;

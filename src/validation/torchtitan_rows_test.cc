@@ -30,11 +30,27 @@ TEST(Torchtitan, MemoryIsReadFromTheProse) {
 
 TEST(Torchtitan, WhatIsNotUnderstoodIsRefused) {
   for (const char* text : {"Llama 3.1 70B. Local batch size 2.", "Llama 3.1 9B. 8 GPUs. Local batch size 2.",
-                           "Llama 3.1 8B. 8 GPUs (FSDP 4, TP 4). Local batch size 2.",
-                           "Llama 3.1 8B. 8 GPUs. Local batch size 2. Selective activation checkpointing."}) {
+                           "Llama 3.1 8B. 8 GPUs (FSDP 4, TP 4). Local batch size 2."}) {
     EXPECT_TRUE(score(text)[0].row.refused) << text;
   }
   EXPECT_TRUE(score("anything", "Loss").empty());
+}
+
+// Sequences of 32,768 tokens over two GPUs each hold as many tokens as half as long ones on one.
+TEST(Torchtitan, ContextParallelRanksShareASequence) {
+  const auto one = score("Llama 3.1 8B. 8 GPUs. Local batch size 1. Sequence Length=16384, FSDP 8, CP 1");
+  const auto two = score("Llama 3.1 8B. 8 GPUs. Local batch size 1. Sequence Length=32768, FSDP 4, CP 2");
+  ASSERT_TRUE(one[0].row.ours && two[0].row.ours);
+  EXPECT_NEAR(*one[0].row.ours, *two[0].row.ours, 1e-6);
+}
+
+TEST(Torchtitan, SelectiveCheckpointingKeepsMoreThanFull) {
+  const auto full = score("Llama 3.1 8B. 8 GPUs. Local batch size 2. Full activation checkpointing.");
+  const auto some = score("Llama 3.1 8B. 8 GPUs. Local batch size 2. Selective activation checkpointing.");
+  ASSERT_TRUE(full[0].row.ours && some[0].row.ours);
+  EXPECT_GT(*some[0].row.ours, *full[0].row.ours + 10);
+  EXPECT_TRUE(
+      score("Llama 3.1 8B. 8 GPUs. Local batch size 2. Selective activation checkpointing.", "TPS/GPU")[0].row.refused);
 }
 
 TEST(Torchtitan, ThroughputIsScoredApart) {
