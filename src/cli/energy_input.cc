@@ -64,6 +64,7 @@ Result<TrainingStep> training_step(const std::string& path, const std::vector<st
 energy::StepWork with_time(const TrainingStep& step, const energy::EnergyScenario& scenario) {
   energy::StepWork work = step.work;
   const bool given = scenario.step_time.ps > 0;
+  work.time_is_given = given;
   work.seconds = given ? to_seconds(scenario.step_time) : step.seconds;
   work.seconds_source = given ? "given" : step.seconds_source;
   return work;

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+
+#include "report/human.h"
 
 namespace photonrail::energy {
 namespace {
@@ -115,6 +118,50 @@ std::int64_t switches_of_clos(std::int64_t gpus, std::int64_t radix) {
   return switches;
 }
 
+namespace {
+
+// FLOP/s of one GPU; none where the catalog does not know.
+std::optional<double> peak_of(const catalog::Gpu& gpu, operators::Dtype dtype) {
+  using operators::Dtype;
+  const auto base = [](const auto& figure) {
+    return figure.known() ? std::optional(catalog::range_of(figure).base) : std::nullopt;
+  };
+  switch (dtype) {
+    case Dtype::fp32: return base(gpu.fp32);
+    case Dtype::bf16:
+    case Dtype::int4: return base(gpu.bf16);
+    case Dtype::fp8:
+    case Dtype::fp8_block: return base(gpu.fp8);
+    case Dtype::nvfp4: return base(gpu.fp4);
+    case Dtype::int8: return base(gpu.int8);
+  }
+  return std::nullopt;
+}
+
+// A GPU does not compute, read or send faster than its data sheet has it. Of a step whose time is stated; a computed
+// time has the rates in it.
+Status check_rates(const StepWork& work, const catalog::Gpu& gpu) {
+  const double seconds_of_all = count(work.gpus) * work.seconds;
+  const auto check = [&](const std::string& what, double amount, std::optional<double> rate,
+                         const char* unit) -> Status {
+    if (!rate || amount <= *rate * seconds_of_all * (1 + 1e-9)) return {};
+    return fail(ErrorCode::infeasible,
+                fmt::format("{} take {:.3g} times the {} of each {} in a step of {:.4g} s\n  hint: a longer step_time, "
+                            "or less of them ([work] is per GPU and step)",
+                            what, amount / (*rate * seconds_of_all), report::human(*rate, unit), gpu.name,
+                            work.seconds));
+  };
+  const auto bytes = [](const auto& figure) {
+    return figure.known() ? std::optional(catalog::range_of(figure).base / kBitsPerByte) : std::nullopt;
+  };
+  PR_TRY(check(fmt::format("{} operations", operators::name_of(work.dtype)), work.flops, peak_of(gpu, work.dtype),
+               "FLOP/s"));
+  PR_TRY(check("bytes of memory", work.memory_bytes, bytes(gpu.memory_rate), "B/s"));
+  return check("bytes inside scale-up domains", work.inside(), bytes(gpu.scale_up_rate), "B/s");
+}
+
+}  // namespace
+
 Result<StepEnergy> step_energy(const EnergyScenario& s, const StepWork& work, const catalog::Catalog& catalog) {
   PR_ASSIGN(const catalog::Gpu gpu, catalog.gpu(work.gpu));
   PR_ASSIGN(const GpuPower power, power_of(gpu, s.components));
@@ -143,6 +190,7 @@ Result<StepEnergy> step_energy(const EnergyScenario& s, const StepWork& work, co
                             "step of {:.4g} s\n  hint: a longer step_time, a larger paths.rate, or less traffic",
                             e.utilisation, e.rate / 1e9, e.seconds));
   }
+  if (work.time_is_given) PR_TRY(check_rates(work, gpu));
   e.per_bit_watts =
       kBitsPerByte * work.outside() * count(e.electrical_switches) * s.published.electrical_switch.joules / e.seconds;
   Activity activity;
@@ -167,6 +215,7 @@ StepWork stated_work(const EnergyScenario& s) {
   work.gpus = s.work.gpus;
   work.seconds = to_seconds(s.step_time);
   work.seconds_source = "given";
+  work.time_is_given = true;
   work.dtype = dtype_of(s.work.format);
   work.flops = s.work.teraflop * 1e12 * gpus;
   work.memory_bytes = static_cast<double>(s.work.memory.count) * gpus;

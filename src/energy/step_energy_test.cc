@@ -81,6 +81,8 @@ TEST(step, per_bit_constants_see_a_kilowatt_where_the_network_draws_tens) {
 
 TEST(step, traffic_beyond_the_network_is_refused) {
   EnergyScenario s = gpt3();
+  s.work.teraflop = 100;
+  s.work.memory = {1'000'000'000'000};
   s.step_time = milliseconds(660);  // 33 GB at 50 GB/s
   EXPECT_NEAR(step_energy(s, stated_work(s), parts()).value().utilisation, 1, 1e-9);
   s.step_time = milliseconds(600);
@@ -88,6 +90,35 @@ TEST(step, traffic_beyond_the_network_is_refused) {
   ASSERT_FALSE(e);
   EXPECT_EQ(e.error().code, ErrorCode::infeasible);
   EXPECT_NE(e.error().message.find("1.1 times the network's 400 Gb/s"), std::string::npos) << e.error().message;
+}
+
+// Work that a GPU cannot do in the stated time was cut to its power limit and taken for true.
+TEST(step, work_beyond_the_gpu_is_refused) {
+  const auto refusal = [](const EnergyScenario& s) {
+    const Result<StepEnergy> e = step_energy(s, stated_work(s), parts());
+    return e ? std::string("accepted") : e.error().message;
+  };
+  const auto expect_holds = [](const std::string& text, const char* fragment) {
+    EXPECT_NE(text.find(fragment), std::string::npos) << text;
+  };
+  const double peak = 1.979e15 * 10.64;  // fp8, of the step
+  EnergyScenario s = gpt3();
+  s.work.teraflop = peak / 1e12;
+  EXPECT_EQ(refusal(s), "accepted");
+  s.work.teraflop *= 1.1;
+  expect_holds(refusal(s), "fp8 operations take 1.1 times the 1.979 PFLOP/s of each H100");
+  s.work.format = Format::bf16;
+  s.work.teraflop = 0.6 * peak / 1e12;
+  expect_holds(refusal(s), "bf16 operations take");
+  s = gpt3();
+  s.work.memory = {2 * 3'350'000'000'000 * 11};
+  expect_holds(refusal(s), "bytes of memory take 2.07 times the 3.350 TB/s");
+  s = gpt3();
+  s.work.scale_up = {450'000'000'000 * 12};
+  expect_holds(refusal(s), "bytes inside scale-up domains take 1.13 times the 450.0 GB/s");
+  StepWork computed = stated_work(s);
+  computed.time_is_given = false;
+  EXPECT_TRUE(step_energy(s, computed, parts()));
 }
 
 TEST(step, parts_add_up_and_the_idle_network_still_draws) {

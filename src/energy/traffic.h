@@ -29,6 +29,7 @@ struct StepWork {
   std::int64_t gpus = 0;
   double seconds = 0;
   std::string seconds_source;
+  bool time_is_given = false;  // by the user, so that the work may not fit into it
   operators::Dtype dtype = operators::Dtype::bf16;  // of the matrix products
   double flops = 0;
   double memory_bytes = 0;

@@ -155,6 +155,10 @@ const char* limiting_station(const RequestTimes& times) {
   return times.decode_load > 0.9 ? "decode workers" : "requests in flight";
 }
 
+std::optional<double> tpot_of(const Deployment& setup, const Outcome& o) {
+  return setup.request.output > 1 ? std::optional(o.times.tpot) : std::nullopt;
+}
+
 double prompts_in_tpot(const Outcome& o) {
   return o.candidate.mode == Mode::continuous ? std::max(o.times.tpot - o.times.decode.seconds, 0.0) : 0;
 }
@@ -209,6 +213,7 @@ Outcome evaluate(const Deployment& setup, const Plans& plans, const Candidate& c
   Outcome o;
   o.candidate = c;
   o.times = times_of(setup, plans, c);
+  if (!tpot_of(setup, o)) o.times.tpot = 0;  // so that a search does not choose by it
   o.gpus = static_cast<double>(c.parallel.gpus());
   if (plans.prefill) { o.gpus = c.decode_workers * o.gpus + c.prefill_workers * static_cast<double>(c.prefill.gpus()); }
   o.decode = plans.decode.decode(batch, middle);
@@ -233,7 +238,8 @@ Result<Outcome> evaluate(const Deployment& setup, const Candidate& candidate) {
 }
 
 Result<std::vector<sensitivity::Metric>> evaluate_infer(const std::string& file, const std::vector<std::string>& sets,
-                                                        const catalog::Catalog& catalog, sensitivity::Declarations& said) {
+                                                        const catalog::Catalog& catalog,
+                                                        sensitivity::Declarations& said) {
   PR_ASSIGN(const InferenceDocument doc, load_inference(file, sets));
   PR_ASSIGN(Deployment setup, resolve(doc.value, catalog));
   const Candidate candidate = candidate_of(setup);
@@ -242,7 +248,6 @@ Result<std::vector<sensitivity::Metric>> evaluate_infer(const std::string& file,
   for (const std::string& line : setup.overrides) said.add("OVERRIDE", line);
   said.add("basis", fmt::format("calibration {}", operators::name_of(o.times.basis)));
   std::vector<sensitivity::Metric> metrics = {{"ttft", o.times.ttft, "s"},
-                                              {"tpot", o.times.tpot, "s"},
                                               {"latency", o.times.latency, "s"},
                                               {"throughput", o.times.tokens_per_second, "tokens/s"},
                                               {"throughput_per_gpu", o.per_gpu, "tokens/s"},
@@ -250,6 +255,7 @@ Result<std::vector<sensitivity::Metric>> evaluate_infer(const std::string& file,
                                               {"mfu", o.times.mfu, "ratio"},
                                               {"memory_per_gpu", o.memory.total(), "B"},
                                               {"largest_batch", o.largest_batch, "count"}};
+  if (const auto tpot = tpot_of(setup, o)) metrics.insert(metrics.begin() + 1, {"tpot", *tpot, "s"});
   if (setup.power) {
     metrics.push_back({"energy_per_token", o.joules_per_token, "J/token"});
     metrics.push_back({"power", o.plug_watts, "W"});

@@ -6,6 +6,7 @@
 // Units: s, B, J, W, USD. Pure functions; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,9 @@ Result<Outcome> evaluate(const Deployment& setup, const Candidate& candidate);
 // "prefill workers", "decode workers" or "requests in flight": what more of would raise a disaggregated throughput.
 const char* limiting_station(const RequestTimes& times);
 
+// Time per output token; none where an answer has one token only.
+std::optional<double> tpot_of(const Deployment& setup, const Outcome& outcome);
+
 // Of the time per output token, what prompts add that ride in the passes between two tokens of a request.
 double prompts_in_tpot(const Outcome& outcome);
 
@@ -75,6 +79,7 @@ double longest_context(const RequestShape& request);
 
 // The experiment of `photonrail sensitivity infer FILE`. Declares what [memory] replaces and the calibration's basis.
 Result<std::vector<sensitivity::Metric>> evaluate_infer(const std::string& file, const std::vector<std::string>& sets,
-                                                        const catalog::Catalog& catalog, sensitivity::Declarations& said);
+                                                        const catalog::Catalog& catalog,
+                                                        sensitivity::Declarations& said);
 
 }  // namespace photonrail::inference

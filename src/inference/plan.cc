@@ -290,6 +290,15 @@ double Plan::model_flops(double context) const {
   return 2 * multiplied + attention_flops_ * context;
 }
 
+Dtype peak_format(const Precision& precision, bool sparse, const operators::DeviceRates& rates) {
+  const auto peak = [&](Dtype dtype) { return rates.peak[static_cast<std::size_t>(dtype)]; };
+  Dtype largest = sparse ? precision.experts : precision.weights;
+  for (const Dtype other : {precision.weights, precision.attention, precision.head}) {
+    if (peak(other) > peak(largest)) largest = other;
+  }
+  return largest;
+}
+
 double Plan::peak() const {
   const Dtype dtype = peak_format(precision_, experts_.total > 0, kernels_.rates());
   return kernels_.rates().peak[static_cast<std::size_t>(dtype)] * static_cast<double>(gpus());

@@ -61,9 +61,9 @@ struct Precision {
   Dtype head = Dtype::bf16;       // embedding, router and output head
 };
 
-// The format that MFU is of: of those that products run in, the one with the largest peak, so that no mix of formats can
-// come to more than 1. `sparse`: the model has routed experts.
-Dtype peak_format(const Precision& precision, bool sparse, const operators::Rates& rates);
+// The format that MFU is of: of those that products run in, the one with the largest peak, so that no mix of formats
+// comes to more than 1. `sparse`: the model has routed experts.
+Dtype peak_format(const Precision& precision, bool sparse, const operators::DeviceRates& rates);
 
 struct Parallel {
   std::int64_t tensor = 1;

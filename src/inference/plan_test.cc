@@ -133,6 +133,19 @@ TEST(Plan, ModelOperations) {
   EXPECT_DOUBLE_EQ(plan.model_flops(1000) - plan.model_flops(0), 4.0 * 32 * 32 * 128 * 1000);
 }
 
+// Red if MFU were of the format of the weights alone: fp32 weights beside bf16 attention came to more than 1.
+TEST(Plan, PeakIsTheLargestOfTheFormatsInvolved) {
+  const Precision fp32{Dtype::fp32, Dtype::fp32, Dtype::bf16, Dtype::bf16, Dtype::bf16};
+  const auto rates = kernels("B300").rates();
+  const auto peak = [&](Dtype d) { return rates.peak[static_cast<std::size_t>(d)]; };
+  ASSERT_GT(peak(Dtype::bf16), 10 * peak(Dtype::fp32));
+  EXPECT_EQ(plan_of("gpt-3-13b", "B300", fp32, {.tensor = 2}).peak(), 2 * peak(Dtype::bf16));
+  EXPECT_EQ(plan_of("llama-3-8b", "B300", fp8(), {}).peak(), peak(Dtype::fp8));
+  EXPECT_EQ(peak_format({Dtype::fp8, Dtype::nvfp4, Dtype::fp8, Dtype::bf16, Dtype::bf16}, true, rates), Dtype::nvfp4);
+  EXPECT_EQ(peak_format({Dtype::fp8, Dtype::nvfp4, Dtype::fp8, Dtype::bf16, Dtype::bf16}, false, rates), Dtype::fp8);
+  EXPECT_EQ(peak_format({Dtype::int4, Dtype::int4, Dtype::bf16, Dtype::bf16, Dtype::bf16}, false, rates), Dtype::int4);
+}
+
 // ---- passes ---------------------------------------------------------------------------------------------------------
 
 RC_GTEST_PROP(PlanProperty, PartsMakeTheWhole, ()) {

@@ -58,7 +58,7 @@ std::string candidate_id(const Candidate& c) {
 }
 
 Dtype mfu_format(const Deployment& setup) {
-  return setup.model.experts > 0 ? setup.precision.experts : setup.precision.weights;
+  return peak_format(setup.precision, setup.model.experts > 0, setup.kernels.rates());
 }
 
 std::string share(double part, double whole) { return whole > 0 ? human(part / whole, "ratio") : "-"; }
@@ -84,13 +84,14 @@ std::string budget_text(const Engine& engine, const Candidate& c) {
 
 report::Table key_table(const Deployment& setup, const Outcome& o) {
   report::Table table{"Result", {{"", false}, {"", true}, {"", false}}, {}, {}};
-  const auto row = [&](const char* label, double value, const char* unit, std::string note) {
+  const auto row = [&](const char* label, std::optional<double> value, const char* unit, std::string note) {
     table.rows.push_back({label, human(value, unit), std::move(note)});
   };
   const bool is_static = o.candidate.mode == Mode::static_batch;
   row("TTFT", o.times.ttft, "s", is_static ? "prefill of the whole batch" : "mean, queueing included");
-  row("TPOT", o.times.tpot, "s", "(latency - TTFT) / (output - 1)");
-  if (o.candidate.mode == Mode::continuous) {
+  const bool several = tpot_of(setup, o).has_value();
+  row("TPOT", tpot_of(setup, o), "s", several ? "(latency - TTFT) / (output - 1)" : "none: the answer is one token");
+  if (several && o.candidate.mode == Mode::continuous) {
     row("  of it decoding", o.times.tpot - prompts_in_tpot(o), "s",
         fmt::format("a pass of the {:.1f} requests that decode in the mean", o.times.decoding));
     row("  of it prompts", prompts_in_tpot(o), "s", "of entering requests, which ride in the passes");
@@ -306,7 +307,7 @@ std::string batching_text(const Candidate& c) {
   return fmt::format("{:.0f} decode, {:.0f} prefill {}", c.decode_workers, c.prefill_workers, prefill);
 }
 
-report::Table search_table(const SearchResult& result, bool energy) {
+report::Table search_table(const Deployment& setup, const SearchResult& result, bool energy) {
   report::Table table{"Pareto front: tokens per second and GPU against time per token",
                       {{"GPUs", true},
                        {"TP", true},
@@ -329,8 +330,9 @@ report::Table search_table(const SearchResult& result, bool energy) {
     const Parallel& p = o.candidate.parallel;
     table.rows.push_back({fmt::format("{:.0f}", o.gpus), fmt::format("{}", p.tensor), fmt::format("{}", p.pipeline),
                           fmt::format("{}", p.expert), fmt::format("{}", p.attention_data), batching_text(o.candidate),
-                          fmt::format("{:.0f}", o.candidate.batch), human(o.times.ttft, "s"), human(o.times.tpot, "s"),
-                          fmt::format("{:.1f}", o.per_gpu), fmt::format("{:.0f}", o.times.tokens_per_second),
+                          fmt::format("{:.0f}", o.candidate.batch), human(o.times.ttft, "s"),
+                          human(tpot_of(setup, o), "s"), fmt::format("{:.1f}", o.per_gpu),
+                          fmt::format("{:.0f}", o.times.tokens_per_second),
                           share(o.memory.total(), o.memory.capacity),
                           energy ? fmt::format("{:.3f}", o.joules_per_token) : "-", human(o.times.mfu, "ratio"),
                           name_of(o.decode.bound)});
@@ -362,7 +364,8 @@ std::vector<std::string> assumptions_of(const Deployment& setup, const Candidate
                   "copy",
                   budget_text(setup.engine, c), setup.engine.chunked_prefill ? ", prompts may be split" : "",
                   to_text(setup.engine.step_overhead), to_text(setup.engine.sequence_overhead)),
-      fmt::format("MFU counts against the dense {} peak; attention inside it runs in {}",
+      fmt::format("MFU counts all products against the dense {} peak, the largest of the formats that they run in; "
+                  "attention runs in {}",
                   operators::name_of(mfu_format(setup)), operators::name_of(setup.precision.attention))};
   if (setup.model.experts > 0) all.push_back("tokens choose experts uniformly; all ranks wait for the busiest");
   if (setup.precision.kv == Dtype::bf16 && setup.precision.weights != Dtype::bf16) {
@@ -432,7 +435,7 @@ report::Report search_report(const InferenceDocument& doc, const Deployment& sea
     if (!same(o, *result.best)) add_case(report, metrics, setup, o);
   }
   finish(report);
-  report.tables = {search_table(result, setup.power.has_value())};
+  report.tables = {search_table(setup, result, setup.power.has_value())};
   if (result.best) {
     report.tables.push_back(key_table(setup, *result.best));
     report.tables.back().title = "The best";

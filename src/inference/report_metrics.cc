@@ -48,12 +48,12 @@ void add_times(std::vector<ReportMetric>& all) {
   add(all, "ttft", "time to the first token", "s", "queueing and prefill; static: of the whole batch", kServing,
       [](auto&, auto& o) { return o.times.ttft; });
   add(all, "tpot", "time per output token", "s", "(latency - ttft) / (output - 1), mean of requests", kServing,
-      [](auto&, auto& o) { return o.times.tpot; });
+      [](auto& setup, auto& o) { return tpot_of(setup, o); });
   derive(all, "tpot_decode", "of tpot: a decode pass of the requests that decode in the mean", "s",
          "tpot - tpot_prompts", "serving.h");
   add(all, "tpot_prompts", "of tpot: prompts of entering requests", "s",
       "what prompts that ride in the passes add between two tokens", kServing,
-      [](auto&, auto& o) { return prompts_in_tpot(o); });
+      [](auto& setup, auto& o) { return tpot_of(setup, o) ? std::optional(prompts_in_tpot(o)) : std::nullopt; });
   add(all, "latency", "time of a whole request", "s", "ttft + (output - 1) tpot", kServing,
       [](auto&, auto& o) { return o.times.latency; });
   add(all, "prefill_time", "prefill, without queueing", "s", "static: of the whole batch", kServing,

@@ -82,6 +82,11 @@ void check_inference(InferenceDocument& doc) {
   check_parallel(doc, s.parallel, "parallel");
   check_parallel(doc, s.prefill, "prefill");
   check_memory_choice(doc);
+  const bool by_tpot = s.search.tpot_limit || s.search.objective == Objective::tpot;
+  if (by_tpot && s.serving.output == 1) {
+    doc.diagnostics.error(doc.span("serving.output"), "[search] asks for a time per output token, but answers have one",
+                          "give serving.output of 2 or more, or leave search.tpot_limit and that objective out");
+  }
   if (s.memory.as_published && !s.memory.rate && !s.memory.capacity && !s.memory.hit_rate) {
     doc.diagnostics.error(doc.span("memory.as_published"),
                           "memory.as_published = true, but no figure of [memory] is given",

@@ -58,6 +58,8 @@ TEST(InferenceScenario, RefusesWithPosition) {
   expect_holds(refusal({"memory.as_published=true"}), "no figure of [memory]");
   expect_holds(refusal({"memory.rate=26.8"}), "unit");
   expect_holds(refusal({"serving.batch=0"}), "needs serving.batch of at least 1");
+  expect_holds(refusal({"serving.output=1"}, "[search]\ntpot_limit = \"50 ms\"\n"), "answers have one");
+  expect_holds(refusal({"serving.output=1", "search.objective=tpot"}), "serving.output of 2 or more");
 }
 
 TEST(InferenceScenario, LooksUpNames) {
@@ -317,6 +319,18 @@ TEST(InferenceReport, TimePerTokenAddsUp) {
   EXPECT_DOUBLE_EQ(run.value("tpot_decode"), run.outcome.times.decode.seconds);
   expect_holds(run.text, "of it prompts");
   EXPECT_EQ(shown(kText).value("tpot_prompts"), 0);
+}
+
+// Between one token and the next of an answer of one there is no time: no number may stand for it.
+TEST(InferenceReport, AnswersOfOneTokenHaveNoTimePerToken) {
+  for (const char* text : {kText, kContinuous}) {
+    const Shown run = shown(text, {"serving.output=1"});
+    for (const char* metric : {"tpot", "tpot_decode", "tpot_prompts"}) {
+      EXPECT_FALSE(report::value_of(run.report, run.report.cases.front(), metric)) << metric;
+    }
+    expect_holds(run.text, "none: the answer is one token");
+    EXPECT_EQ(report::render_csv(run.report).find(",tpot"), std::string::npos);
+  }
 }
 
 TEST(InferenceReport, EnergyWithoutThePoolIsSaid) {

@@ -265,8 +265,10 @@ std::string nothing_text(const SearchResult& result) {
       "degrees do not divide the model",
       result.too_large, result.too_slow, result.tried, result.indivisible);
   if (result.tried > 0) {
-    text += fmt::format("; of those that fit the least TTFT is {} and the least TPOT {} (not of one configuration)",
-                        report::human(result.least_ttft, "s"), report::human(result.least_tpot, "s"));
+    text += fmt::format("; of those that fit the least TTFT is {}", report::human(result.least_ttft, "s"));
+    if (result.least_tpot > 0) {
+      text += fmt::format(" and the least TPOT {} (not of one configuration)", report::human(result.least_tpot, "s"));
+    }
   }
   return text + "\n  hint: raise the limits or search.gpus, or lower search.batches";
 }

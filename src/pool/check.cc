@@ -215,7 +215,8 @@ std::string violation_text(const Violation& v) {
 }
 
 Result<std::vector<sensitivity::Metric>> evaluate_check(const std::string& file, const std::vector<std::string>& sets,
-                                                        const catalog::Catalog& catalog, sensitivity::Declarations& said) {
+                                                        const catalog::Catalog& catalog,
+                                                        sensitivity::Declarations& said) {
   PR_ASSIGN(const PoolDocument doc, load_pool(file, sets));
   PR_ASSIGN(const PoolCheck check, check_pool(doc.value, catalog));
   if (check.as_published) {

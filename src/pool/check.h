@@ -68,6 +68,7 @@ std::string violation_text(const Violation& violation);
 
 // What `photonrail sensitivity check` varies; metrics "<reads>.possible", "<reads>.overload", ...
 Result<std::vector<sensitivity::Metric>> evaluate_check(const std::string& file, const std::vector<std::string>& sets,
-                                                        const catalog::Catalog& catalog, sensitivity::Declarations& said);
+                                                        const catalog::Catalog& catalog,
+                                                        sensitivity::Declarations& said);
 
 }  // namespace photonrail::pool

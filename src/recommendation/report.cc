@@ -408,7 +408,8 @@ report::Report map_report(const config::Document<Scenario>& doc, const Map& map,
 }
 
 Result<std::vector<sensitivity::Metric>> evaluate_dlrm(const std::string& file, const std::vector<std::string>& sets,
-                                                       const catalog::Catalog& catalog, sensitivity::Declarations& said) {
+                                                       const catalog::Catalog& catalog,
+                                                       sensitivity::Declarations& said) {
   PR_ASSIGN(const auto doc, load_scenario(file, sets, catalog));
   PR_ASSIGN(const Comparison in, compare(doc.value, catalog));
   std::vector<sensitivity::Metric> metrics;

@@ -30,6 +30,7 @@ report::Report map_report(const config::Document<Scenario>& doc, const Map& map,
 
 // "nvlink/step_time", "pool/pooling_time", ... of every store that has a result, and "pool/pooling_gain" over nvlink.
 Result<std::vector<sensitivity::Metric>> evaluate_dlrm(const std::string& file, const std::vector<std::string>& sets,
-                                                       const catalog::Catalog& catalog, sensitivity::Declarations& said);
+                                                       const catalog::Catalog& catalog,
+                                                       sensitivity::Declarations& said);
 
 }  // namespace photonrail::recommendation

@@ -36,6 +36,9 @@ refused 3 "no work is given" -- energy "$work/none.toml"
 refused 3 "exclude each other" -- energy "$llama" --set work.gpus=8
 refused 3 "needs step_time" -- energy "$gpt3" --set "step_time=0 s"
 refused 4 "times the network's" "paths.rate" -- energy "$gpt3" --set "step_time=100 ms"
+refused 4 "operations take" "step_time" -- energy "$gpt3" --set work.teraflop=1e6
+refused 4 "bytes of memory take" "H100" -- energy "$gpt3" --set "work.memory=40 TB"
+refused 4 "bytes inside scale-up domains take" -- energy "$gpt3" --set "work.scale_up=6 TB"
 refused 3 "energy" "65 W" -- energy "$gpt3" --set "published.adapter=65 W"
 refused 3 "adaptor" -- energy "$gpt3" --set "published.adaptor=65 pJ"
 refused 3 "training.sequence" -- energy "$llama" --set scenario.training.sequence=0

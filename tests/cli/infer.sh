@@ -44,6 +44,17 @@ holds "$work/out" 'WITHOUT the power of the pool'
 accepted infer "$examples/infer-deepseek-v3-b200.toml"
 holds "$work/out" 'on each of 8 attention copies' 'routed experts nvfp4 assumed'
 
+# No number where there is nothing to count: the time per token of an answer of one. MFU is never above 1.
+accepted infer "$examples/infer-405b-h100x8.toml" --set serving.output=1 --format csv
+grep -q ',tpot' "$work/out" && bad 'a time per token of an answer of one token'
+accepted infer "$examples/infer-405b-h100x8.toml" --set serving.output=1
+grep -qE '^  TPOT +-  ' "$work/out" || bad 'TPOT of an answer of one token is not "-"'
+accepted infer "$examples/infer-405b-h100x8.toml" --set model.catalog=gpt-3-13b --set model.weights=fp32 \
+  --set model.kv=bf16 --set gpu.catalog=B300 --set parallel.tensor=1 --set serving.batch=1 \
+  --set serving.input=200000 --set serving.output=2 --format csv
+mfu=$(sed -n 's/.*,mfu,\([^,]*\),.*/\1/p' "$work/out")
+awk -v mfu="$mfu" 'BEGIN { exit !(mfu > 0 && mfu < 1) }' || bad "MFU of fp32 weights is $mfu"
+
 # Another memory is said on every result.
 accepted infer "$examples/infer-405b-h100x8.toml" --set parallel.tensor=1 --set 'memory.rate=26.8 TB/s' \
   --set 'memory.capacity=32 TB' --set memory.as_published=true
