@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <fstream>
+
 #include "cli/commands.h"
 #include "cli/input_files.h"
 #include "cli/output.h"
@@ -17,7 +19,20 @@ bool is_json(std::string_view text) {
   return first != std::string_view::npos && text[first] == '{';
 }
 
+// What `validate` and `reproduce` leave with --format json and --out: an array of rows, which no TOML file begins like.
+bool is_list_of_rows(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char bracket = 0, next = 0;
+  return file >> bracket >> next && bracket == '[' && (next == '{' || next == ']');
+}
+
 Result<report::Report> report_of(const ExplainOptions& options) {
+  if (is_list_of_rows(options.source.file)) {
+    return fail(ErrorCode::invalid_input,
+                fmt::format("{}: a list of rows of validate or reproduce, not a report\n  hint: each row has its own "
+                            "source, case and basis; explain takes the report.json of another command",
+                            options.source.file));
+  }
   PR_ASSIGN(const std::string text, report::read_file(options.source.file));
   if (is_json(text)) return report::read_report(text, options.source.file);
   if (text.starts_with("simulate: ") || text.starts_with("case,")) {

@@ -410,7 +410,11 @@ class Commands {
     c.add_option("--monte-carlo", sensitivity_.samples, "All parameters sampled together, so many times")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
         ->option_text("N");
-    c.add_option("--seed", sensitivity_.seed, "Seed of the samples (default: 1)")->option_text("N");
+    c.add_option("--seed", sensitivity_.seed, "Seed of the samples (default: 1)")
+        ->check([](const std::string& text) {
+          return text.starts_with('-') ? "a whole number of at least 0 is wanted, not " + text : std::string();
+        })
+        ->option_text("N");
     c.add_option("--rank", sensitivity_.rank, "Monte Carlo: how stable the order of the metrics with this prefix is")
         ->option_text("PREFIX");
     c.add_option("--break-even", sensitivity_.break_even, "Value of a parameter at which the metric meets its target")

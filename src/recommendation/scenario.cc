@@ -73,6 +73,11 @@ void check_cluster(Document& doc, const catalog::Catalog& catalog) {
     refuse(doc, "step.batch", fmt::format("{} samples are fewer than {} GPUs", s.step.batch, s.cluster.gpus),
            "step.batch counts the samples of all GPUs together");
   }
+  if (s.pool.sharers && *s.pool.sharers > s.cluster.gpus) {
+    refuse(doc, "pool.sharers",
+           fmt::format("{} GPUs cannot read at once in a cluster of {}", *s.pool.sharers, s.cluster.gpus),
+           "lower pool.sharers, or leave it out for 16 or all of a smaller cluster");
+  }
   for (const Table& t : s.embedding.table) {
     if (s.sharding.spread == Spread::column && t.dim % s.sharding.columns != 0) {
       refuse(doc, "sharding.columns", fmt::format("{} columns do not split a table of {}", s.sharding.columns, t.dim),
@@ -228,7 +233,11 @@ void describe(Fields& f, Pool& p) {
   f("appliance", p.appliance, {.doc = "Modules joined all to all."});
   f("tier", p.tier, {.doc = "Appliances joined by spines."});
   f("ports", p.ports, {.doc = "Ports of the pool that one GPU enters at.", .min = 1, .max = 1024});
-  f("sharers", p.sharers, {.doc = "GPUs that read at once; at most those of the cluster.", .min = 1, .max = kGpusMax});
+  f("sharers", p.sharers,
+    {.doc = "GPUs that read at once; at most those of the cluster.",
+     .min = 1,
+     .max = kGpusMax,
+     .absent = "16, or all of a smaller cluster"});
   f("hot_rows", p.hot_rows, {.doc = "Device memory of each GPU that keeps hot rows.", .max = 1e15});
   f("as_published_rate", p.as_published_rate,
     {.doc = "Rate per GPU that takes the place of every cut; said with the result.",

@@ -103,13 +103,15 @@ struct Host {                            // [host]: rows in host memory, read ov
   Bytes hot_rows = {40'000'000'000};  // device memory of each GPU that keeps hot rows
 };
 
+inline constexpr std::int64_t kSharers = 16;  // GPUs of one appliance
+
 // Rows in a photonic memory pool that every GPU reads directly.
 struct Pool {  // [pool]
   pool::Module module;
   pool::Appliance appliance;
   pool::Tier tier;
   std::int64_t ports = 1;                 // of the pool, per GPU
-  std::int64_t sharers = 16;              // GPUs that read at once, at most those of the cluster
+  std::optional<std::int64_t> sharers;    // GPUs that read at once; absent: kSharers, or all of a smaller cluster
   Bytes hot_rows = {0};                   // device memory of each GPU that keeps hot rows
   std::optional<Rate> as_published_rate;  // per GPU; takes the place of every cut; printed as an override
 };

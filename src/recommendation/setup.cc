@@ -69,7 +69,7 @@ pool::System system_of(const Setup& setup) {
   system.appliance = p.appliance;
   system.tier = p.tier;
   system.accelerator.gpu = setup.scenario.cluster.gpu;
-  system.accelerator.count = std::min(setup.scenario.cluster.gpus, p.sharers);
+  system.accelerator.count = std::min(setup.scenario.cluster.gpus, p.sharers.value_or(kSharers));
   system.accelerator.ports = p.ports;
   system.accelerator.outstanding = setup.scenario.access.outstanding;
   system.accelerator.local_latency = setup.scenario.access.latency;

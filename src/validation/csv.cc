@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -136,6 +137,9 @@ Result<Csv> Csv::parse(std::string_view text, std::string_view name) {
 }
 
 Result<Csv> Csv::read(const std::string& path) {
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
+    return fail(ErrorCode::io, fmt::format("{}: a folder, where a table is wanted", path));
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(ErrorCode::io, fmt::format("{}: cannot be opened", path));
   std::ostringstream text;

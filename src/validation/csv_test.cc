@@ -36,6 +36,14 @@ TEST(Csv, LineEndsOfBothKindsAndAByteOrderMark) {
   EXPECT_EQ(csv->text(1, "b"), "4");
 }
 
+// A folder opens as an empty file does.
+TEST(Csv, AFolderIsNoTable) {
+  const auto csv = Csv::read(PHOTONRAIL_SOURCE_DIR);
+  ASSERT_FALSE(csv);
+  EXPECT_EQ(csv.error().code, ErrorCode::io);
+  EXPECT_NE(csv.error().message.find("a folder"), std::string::npos);
+}
+
 TEST(Csv, WhatIsNoTableIsRefusedWithItsLine) {
   EXPECT_EQ(message(Csv::parse("", "t.csv")), "t.csv:1: empty; a line with the names of the columns is wanted");
   EXPECT_EQ(message(Csv::parse("a,a\n", "t.csv")), "t.csv:1: column 'a' twice");

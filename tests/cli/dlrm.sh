@@ -44,6 +44,13 @@ accepted dlrm "$training" --set cluster.gpus=2
 holds "$work/out" "short"
 refused 4 "short" -- dlrm "$training" --set cluster.gpus=2 --set 'compare=["nvlink"]'
 
+# Sharers that the cluster does not have were counted as all of it.
+refused 3 "1000 GPUs cannot read at once in a cluster of 8" "pool.sharers" -- dlrm "$training" --set pool.sharers=1000
+accepted dlrm "$training" --set pool.sharers=8 --set 'compare=["pool"]' --format csv
+cp "$work/out" "$work/all"
+accepted dlrm "$training" --set 'compare=["pool"]' --format csv
+diff -q "$work/out" "$work/all" >/dev/null || bad "the default of pool.sharers is not all of a small cluster"
+
 refused 3 "no embedding tables" -- dlrm "$pooling" --set 'embedding.table=[]'
 refused 3 "nothing to compare" -- dlrm "$training" --set 'compare=[]'
 refused 3 "named twice" -- dlrm "$training" --set 'compare=["nvlink", "nvlink"]'

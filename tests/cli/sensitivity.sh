@@ -95,6 +95,8 @@ refused 2 "several metrics end in" -- \
 refused 2 "--vary" -- sensitivity energy "$energy" --vary "components.fans=0.2..0.1" --metric saving
 refused 2 "units of one kind" -- sensitivity energy "$energy" --vary "components.cpu=1 W..2 pJ" --metric saving
 refused 2 "varied twice" -- sensitivity energy "$energy" --vary a=1..2 --vary a=1..3 --metric saving
+refused 2 "--seed" "at least 0" "-1" -- sensitivity energy "$energy" --monte-carlo 5 --seed -1 \
+  --vary "components.fans=0.1..0.2" --metric saving
 refused 2 "not a list" -- sensitivity energy "$energy" --tornado --vary components.fans=0.1,0.2 --metric saving
 refused 2 "--metric is missing" -- sensitivity energy "$energy" --vary components.fans=0.1,0.2
 refused 2 "nothing is varied" -- sensitivity energy "$energy" --metric saving

@@ -18,6 +18,15 @@ for file in validate.txt points.json points.csv; do [[ -s $work/out.d/$file ]] |
 accepted validate --data "$data" --quiet --format csv
 holds "$work/out" "id,quantity,unit,published,ours" "trtllm_static_batch_throughput/" "throughput"
 
+# A list of rows is no report, however long it is; a folder is no table.
+for list in points.json long.json; do
+  [[ $list == points.json ]] || { cat "$work/out.d/points.json"; head -c 5000000 /dev/zero | tr '\0' ' '; } \
+    >"$work/out.d/$list"
+  refused 3 "a list of rows of validate" "report.json" -- explain "$work/out.d/$list"
+done
+mkdir -p "$work/folder/azure_gemm.csv"
+refused 5 "azure_gemm.csv: a folder" -- validate --data "$work/folder"
+
 for only in H200 h200 gpt-j GPT-J; do
   accepted validate --data "$data" --quiet --only "$only"
   holds "$work/out" "1 points"
