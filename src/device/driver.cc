@@ -2,18 +2,20 @@
 
 #include <utility>
 
+#include "device/netconf_driver.h"
+#include "device/restconf_driver.h"
 #include "device/scpi_driver.h"
 
 namespace photonrail::device {
 
-std::unique_ptr<Driver> make_driver(Dialect dialect, Credentials) {
+std::unique_ptr<Driver> make_driver(Dialect dialect, Credentials credentials) {
   switch (dialect) {
     case Dialect::polatis_scpi: return std::make_unique<ScpiDriver>();
+    case Dialect::polatis_netconf: return std::make_unique<NetconfDriver>();
+    case Dialect::polatis_restconf: return std::make_unique<RestconfDriver>(std::move(credentials));
     case Dialect::polatis_tl1:
     case Dialect::calient_tl1:
     case Dialect::glimmerglass_tl1:
-    case Dialect::polatis_netconf:
-    case Dialect::polatis_restconf:
     case Dialect::ocp_gnmi:
     case Dialect::sonic_gnmi: break;
   }

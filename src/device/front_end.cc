@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "device/netconf_front_end.h"
+#include "device/restconf_front_end.h"
 #include "device/scpi_front_end.h"
 
 namespace photonrail::device {
@@ -9,11 +11,11 @@ namespace photonrail::device {
 std::unique_ptr<FrontEnd> make_front_end(Dialect dialect, SwitchModel& model, FrontEndOptions options) {
   switch (dialect) {
     case Dialect::polatis_scpi: return std::make_unique<ScpiFrontEnd>(model, std::move(options));
+    case Dialect::polatis_netconf: return std::make_unique<NetconfFrontEnd>(model, std::move(options));
+    case Dialect::polatis_restconf: return std::make_unique<RestconfFrontEnd>(model, std::move(options));
     case Dialect::polatis_tl1:
     case Dialect::calient_tl1:
     case Dialect::glimmerglass_tl1:
-    case Dialect::polatis_netconf:
-    case Dialect::polatis_restconf:
     case Dialect::ocp_gnmi:
     case Dialect::sonic_gnmi: break;
   }

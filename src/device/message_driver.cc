@@ -1,0 +1,127 @@
+#include "device/message_driver.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace photonrail::device {
+namespace {
+
+constexpr unsigned kStrangersMax = 64;         // frames that are no answer, before the connection is given up
+constexpr std::size_t kEventsMax = 1024;       // kept until they are taken
+
+// Of a command from its pairs: refused only where nothing of it was done.
+Outcome outcome_of(const std::vector<Outcome>& pairs) {
+  const Outcome worst = *std::max_element(pairs.begin(), pairs.end());
+  const bool all_refused = std::all_of(pairs.begin(), pairs.end(), [](Outcome o) { return o == Outcome::rejected; });
+  return worst == Outcome::rejected && !all_refused ? Outcome::failed : worst;
+}
+
+}  // namespace
+
+void MessageDriver::connected() {
+  requests_.clear();
+  frames_.clear();
+  answer_ = Answer{};
+  identity_ = Identity{};
+  connected_ = greeting_ = true;
+  identified_ = wants_new_connection_ = false;
+  strangers_ = 0;
+  for (Request& request : greeting()) requests_.push_back(std::move(request));
+  send_next();
+}
+
+void MessageDriver::disconnected() {
+  if (!requests_.empty()) finish(Outcome::unknown);
+  connected_ = identified_ = false;
+  frames_.clear();
+}
+
+void MessageDriver::expire() {
+  if (requests_.empty()) return;
+  const bool was_greeting = greeting_;
+  finish(Outcome::unknown);
+  frames_.clear();
+  wants_new_connection_ = was_greeting || !replies_are_tagged();
+}
+
+bool MessageDriver::in_range(const Command& command) const {
+  const auto fits = [&](const CrossConnect& pair) {
+    return pair.in < identity_.inputs && pair.out < identity_.outputs;
+  };
+  return std::all_of(command.pairs.begin(), command.pairs.end(), fits) &&
+         std::all_of(command.outputs.begin(), command.outputs.end(),
+                     [&](Position output) { return output < identity_.outputs; });
+}
+
+void MessageDriver::begin(const Command& command) {
+  PR_CHECK(requests_.empty(), "one command at a time");
+  answer_ = Answer{};
+  strangers_ = 0;
+  if (!connected_ || !identified_ || wants_new_connection_) return finish(Outcome::unknown);
+  if (!in_range(command)) {
+    answer_.device_text = "not sent: the switch has no such port";
+    return finish(Outcome::rejected);
+  }
+  for (Request& request : requests_of(command)) requests_.push_back(std::move(request));
+  if (requests_.empty()) return finish(Outcome::applied);
+  // What is never sent was refused, as far as the caller is concerned.
+  const bool several = requests_.size() > 1 && !requests_.front().pairs.empty();
+  if (several) answer_.pairs.assign(command.pairs.size(), Outcome::rejected);
+  send_next();
+}
+
+void MessageDriver::send_next() {
+  Request& request = requests_.front();
+  stamp(request);
+  if (!request.frame.verb.empty() || !request.frame.body.empty()) frames_.push_back(request.frame);
+}
+
+void MessageDriver::receive(const Frame& frame) {
+  if (!connected_) return;
+  const Verdict verdict = requests_.empty() ? Verdict{} : on_reply(requests_.front(), frame);
+  if (!verdict.mine) {
+    on_unasked(frame);
+    if (++strangers_ <= kStrangersMax || requests_.empty()) return;
+    finish(Outcome::unknown);
+    wants_new_connection_ = true;
+    return;
+  }
+  const Request request = std::move(requests_.front());
+  requests_.pop_front();
+  if (!answer_.pairs.empty()) {
+    for (const std::size_t pair : request.pairs) answer_.pairs[pair] = verdict.outcome;
+  }
+  const bool writes_on = verdict.outcome == Outcome::rejected && !request.pairs.empty();
+  if (verdict.outcome != Outcome::applied && !writes_on) return finish(verdict.outcome);
+  if (!requests_.empty()) return send_next();
+  finish(answer_.pairs.empty() ? verdict.outcome : outcome_of(answer_.pairs));
+}
+
+void MessageDriver::finish(Outcome outcome) {
+  requests_.clear();
+  answer_.outcome = outcome;
+  if (greeting_) {
+    identified_ = outcome == Outcome::applied;
+    answer_.identity = identity_;
+    greeting_ = false;
+  }
+  answers_.push_back(std::exchange(answer_, Answer{}));
+}
+
+void MessageDriver::add_event(Event event) {
+  if (events_.size() < kEventsMax) events_.push_back(std::move(event));
+}
+
+std::vector<Frame> MessageDriver::take_frames() { return std::exchange(frames_, {}); }
+std::vector<Event> MessageDriver::take_events() { return std::exchange(events_, {}); }
+
+std::optional<Answer> MessageDriver::take_answer() {
+  if (answers_.empty()) return std::nullopt;
+  Answer answer = std::move(answers_.front());
+  answers_.pop_front();
+  return answer;
+}
+
+}  // namespace photonrail::device
