@@ -100,7 +100,16 @@ bool Controller::switchable(const Demand& demand) const {
     const Port& a = ports_[circuit.a];
     const Port& b = ports_[circuit.b];
     if (a.switching || b.switching) return false;
-    return a.partner == circuit.b || (a.holds == 0 && b.holds == 0);
+    const auto free = [&](const Port& port) {
+      return port.holds == 0 && (port.partner == kNoPort || ports_[port.partner].holds == 0);
+    };
+    return a.partner == circuit.b || (free(a) && free(b));
+  });
+}
+
+bool Controller::usable(const Demand& demand) const {
+  return std::all_of(demand.circuits.begin(), demand.circuits.end(), [&](const Circuit& circuit) {
+    return ports_[circuit.a].usable && ports_[circuit.b].usable;
   });
 }
 
@@ -108,7 +117,9 @@ void Controller::try_admit(OperationId operation) {
   const Operation& op = operations_[operation];
   if (op.state != State::queued || op.at_front != port_count(op.demand)) return;
   const Demand& wanted = demands_[op.demand];
-  if (circuits_up(wanted)) {
+  if (!usable(wanted)) {
+    divert(operation);
+  } else if (circuits_up(wanted)) {
     grant(operation);
   } else if (switchable(wanted)) {
     issue_switch(op.demand, operation, false);
@@ -136,6 +147,7 @@ void Controller::grant(OperationId operation) {
 void Controller::note_grant(Port& port, DemandId demand) {
   port.last_demand = demand;
   port.ahead_for = kNoDemand;
+  if (!spec_.switch_ahead) return;
   if (port.learning.empty() || port.learning.back().demand != demand) port.learning.push_back({demand, 0});
   ++port.learning.back().grants;
   if (port.table.empty()) return;
@@ -213,24 +225,117 @@ void Controller::issue_switch(DemandId demand, OperationId operation, bool ahead
   }
   if (!mispredicted.empty()) ++mispredictions_;
   for (const PortId port : mispredicted) ports_[port].table.clear();  // as in note_grant: it went another way
-  commands_[id] = {demand, operation, ahead, true, command.connect};
+  if (spec_.whole_commands) {
+    for (const Circuit& circuit : command.disconnect) ports_[circuit.b].switching = true;
+  }
+  commands_[id] = {demand, operation, ahead, true, command.connect, command.disconnect};
   outputs_.commands.push_back(std::move(command));
 }
 
-void Controller::command_done(CommandId id) {
+Controller::Command Controller::end_command(CommandId id) {
   PR_CHECK(id < commands_.size() && commands_[id].active, "an answer to a command that was not given");
-  const Command command = std::move(commands_[id]);
+  Command command = std::move(commands_[id]);
   commands_[id].active = false;
   free_commands_.push_back(id);
-  for (const Circuit& circuit : command.connect) {
-    ports_[circuit.a].switching = false;
-    ports_[circuit.b].switching = false;
+  for (const auto* circuits : {&command.connect, &command.disconnect}) {
+    for (const Circuit& circuit : *circuits) {
+      if (circuits == &command.disconnect && !spec_.whole_commands) continue;
+      ports_[circuit.a].switching = false;
+      ports_[circuit.b].switching = false;
+    }
   }
+  return command;
+}
+
+void Controller::command_done(CommandId id) {
+  const Command command = end_command(id);
   if (!command.ahead) {
     operations_[command.operation].state = State::queued;
     try_admit(command.operation);
   }
   wake(demands_[command.demand]);
+  if (spec_.whole_commands) wake({command.disconnect, 0, 0});
+}
+
+void Controller::command_failed(CommandId id) {
+  const Command command = end_command(id);
+  std::vector<PortId> lost;
+  for (const auto* circuits : {&command.connect, &command.disconnect}) {
+    for (const Circuit& circuit : *circuits) lost.insert(lost.end(), {circuit.a, circuit.b});
+  }
+  for (const PortId port : lost) {
+    ports_[port].usable = false;
+    ports_[port].partner = kNoPort;
+    ports_[port].ahead_for = kNoDemand;
+  }
+  if (!command.ahead) divert(command.operation);
+  for (const PortId port : lost) divert_queued(port);
+}
+
+void Controller::set_usable(PortId id, bool usable) {
+  PR_CHECK(id < ports_.size(), "a port that does not exist");
+  ports_[id].usable = usable;
+  if (!usable) divert_queued(id);
+}
+
+void Controller::divert_queued(PortId port) {
+  const std::deque<OperationId> queue = ports_[port].queue;
+  for (const OperationId operation : queue) {
+    if (operations_[operation].state == State::queued) divert(operation);
+  }
+}
+
+// Takes an operation that is fully announced, or about to be, out of all queues.
+void Controller::withdraw(OperationId operation) {
+  Operation& op = operations_[operation];
+  const DemandId demand = op.demand;
+  if (op.state == State::switching) {
+    for (Command& command : commands_) {
+      if (command.active && !command.ahead && command.operation == operation) command.ahead = true;
+    }
+  }
+  for_each_port(demands_[demand], [&](PortId port) {
+    auto& queue = ports_[port].queue;
+    const auto found = std::find(queue.begin(), queue.end(), operation);
+    if (found == queue.end()) return;
+    const bool led = found == queue.begin();
+    queue.erase(found);
+    if (led && !queue.empty()) ++operations_[queue.front()].at_front;
+  });
+  op.state = State::free;
+  free_operations_.push_back(operation);
+}
+
+void Controller::divert(OperationId operation) {
+  const DemandId demand = operations_[operation].demand;
+  withdraw(operation);
+  outputs_.unserved.push_back(operation);
+  wake(demands_[demand]);
+}
+
+void Controller::cancel(OperationId operation) {
+  const State state = operations_[operation].state;
+  PR_CHECK(state != State::free && state != State::granted, "only what waits can be cancelled");
+  const DemandId demand = operations_[operation].demand;
+  withdraw(operation);
+  wake(demands_[demand]);
+}
+
+OperationId Controller::adopt(DemandId demand) {
+  const OperationId id = open(demand);
+  operations_[id].state = State::granted;
+  operations_[id].announced = demands_[demand].members;
+  for_each_port(demands_[demand], [&](PortId port) { ++ports_[port].holds; });
+  return id;
+}
+
+bool Controller::switch_ahead(DemandId demand) {
+  const Demand& wanted = demands_[demand];
+  bool idle = usable(wanted);
+  for_each_port(wanted, [&](PortId id) { idle = idle && ports_[id].holds == 0 && ports_[id].queue.empty(); });
+  if (!idle || circuits_up(wanted) || !switchable(wanted)) return false;
+  issue_switch(demand, 0, true);
+  return true;
 }
 
 void Controller::complete(OperationId operation) {
@@ -245,6 +350,7 @@ void Controller::complete(OperationId operation) {
   op.state = State::free;
   free_operations_.push_back(operation);
   wake(wanted);
+  if (spec_.whole_commands) wake_partners(wanted);
   if (!spec_.switch_ahead) return;
   DemandId tried = kNoDemand;
   for_each_port(wanted, [&](PortId port) {
@@ -266,6 +372,14 @@ void Controller::wake(const Demand& demand) {
   }
 }
 
+// An adopted hold may lie on ports that other circuits use: those wait at the other end.
+void Controller::wake_partners(const Demand& demand) {
+  for_each_port(demand, [&](PortId id) {
+    const PortId partner = ports_[id].partner;
+    if (partner != kNoPort && !ports_[partner].queue.empty()) try_admit(ports_[partner].queue.front());
+  });
+}
+
 void Controller::begin_step() {
   for (Port& port : ports_) {
     port.table = std::move(port.learning);
@@ -275,6 +389,37 @@ void Controller::begin_step() {
   }
   if (!spec_.switch_ahead) return;
   for (PortId port = 0; port < ports_.size(); ++port) try_ahead(port);
+}
+
+void Controller::add_to(Digest& digest) const {
+  for (const Port& port : ports_) {
+    digest.add(port.partner);
+    digest.add(port.holds * 4 + (port.switching ? 2U : 0U) + (port.usable ? 1U : 0U));
+    digest.add(port.ahead_for);
+    digest.add(port.queue.size());
+    for (const OperationId id : port.queue) {
+      digest.add(operations_[id].demand * 8ULL + static_cast<unsigned>(operations_[id].state));
+      digest.add(operations_[id].announced);
+    }
+    for (const auto* expectations : {&port.learning, &port.table}) {
+      digest.add(expectations->size());
+      for (const Expectation& e : *expectations) digest.add(e.demand * (1ULL << 32) + e.grants);
+    }
+    digest.add(port.position * (1ULL << 32) + port.granted);
+  }
+  // Commands on the way: no two of them share a port, so a sum keeps the order of ids out.
+  std::uint64_t sum = 0;
+  for (const Command& command : commands_) {
+    if (!command.active) continue;
+    Digest one;
+    one.add(command.demand * 2ULL + (command.ahead ? 1U : 0U));
+    for (const auto* circuits : {&command.connect, &command.disconnect}) {
+      one.add(circuits->size());
+      for (const Circuit& circuit : *circuits) one.add(circuit.a * (1ULL << 32) + circuit.b);
+    }
+    sum += one.value();
+  }
+  digest.add(sum);
 }
 
 std::vector<Waiting> Controller::waiting() const {

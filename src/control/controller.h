@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/units.h"
 #include "control/demand.h"
 
@@ -37,6 +38,7 @@ struct ControllerSpec {
   std::uint32_t ports_per_gpu = 1;
   bool switch_ahead = false;         // use the learnt table
   AdmissionRule rule = AdmissionRule::gang;
+  bool whole_commands = false;       // every port of a command, also one that only loses its circuit, waits for its end
 };
 
 // The operation may start. `covered` says that the grant before it on the same ports was for the same demand and
@@ -59,6 +61,7 @@ struct SwitchCommand {
 struct Outputs {
   std::vector<Grant> grants;
   std::vector<SwitchCommand> commands;
+  std::vector<OperationId> unserved;  // fully announced, but a port is out of service: closed, to go another way
 };
 
 // Why an operation has not been granted: `blocker` is the operation that holds a port it needs or stands before it.
@@ -81,10 +84,20 @@ class Controller {
   OperationId open(DemandId demand);
   // A member announces; `gpu` names its ports for the naive rule.
   void announce(OperationId operation, std::uint32_t gpu);
+  // Closes an operation that has not been granted. A switch that is on its way for it goes on.
+  void cancel(OperationId operation);
+  // After a restart: an operation that was granted before takes its holds again, whatever the circuits are.
+  OperationId adopt(DemandId demand);
   // All members have completed it: the hold ends.
   void complete(OperationId operation);
   // The device reports that the command is done and light is settled.
   void command_done(CommandId command);
+  // The device failed to: what the command's ports carry is not known, so they are out of service.
+  void command_failed(CommandId command);
+  // Operations over a port that is out of service are `unserved`; what is granted stays granted.
+  void set_usable(PortId port, bool usable);
+  // Switches for a demand that somebody foresees, if its ports are idle; grants nothing. False: nothing was done.
+  bool switch_ahead(DemandId demand);
 
   // A new step begins: the grants of the step before become the learnt table.
   void begin_step();
@@ -95,10 +108,16 @@ class Controller {
   PortId partner(PortId port) const { return ports_[port].partner; }
   std::uint32_t holds(PortId port) const { return ports_[port].holds; }
   bool switching(PortId port) const { return ports_[port].switching; }
+  bool usable(PortId port) const { return ports_[port].usable; }
+  bool usable(const Demand& demand) const;
+  bool waits_for_switch(OperationId operation) const { return operations_[operation].state == State::switching; }
+  const std::deque<OperationId>& queue(PortId port) const { return ports_[port].queue; }
   std::uint64_t mispredictions() const { return mispredictions_; }
   std::vector<Waiting> waiting() const;
   const Demand& demand(DemandId id) const { return demands_[id]; }
   DemandId demand_of(OperationId operation) const { return operations_[operation].demand; }
+  // Equal for states that behave alike: ids of operations and commands do not enter. Undrained outputs do not either.
+  void add_to(Digest& digest) const;
 
  private:
   enum class State : std::uint8_t { free, announcing, queued, switching, granted };
@@ -110,6 +129,7 @@ class Controller {
     PortId partner = kNoPort;
     std::uint32_t holds = 0;
     bool switching = false;
+    bool usable = true;
     DemandId last_demand = kNoDemand;     // of the last grant
     std::deque<OperationId> queue;        // ticket order; naive rule: the front is the owner
     std::vector<Expectation> learning;    // grants of this step
@@ -127,9 +147,10 @@ class Controller {
   struct Command {
     DemandId demand = 0;
     OperationId operation = 0;            // waiting for it; unused when ahead
-    bool ahead = false;
+    bool ahead = false;                   // nobody waits for it (any more)
     bool active = false;
     std::vector<Circuit> connect;
+    std::vector<Circuit> disconnect;
   };
 
   std::uint32_t port_count(DemandId demand) const;
@@ -137,6 +158,10 @@ class Controller {
   bool switchable(const Demand& demand) const;
   void enqueue(OperationId operation, PortId port);
   void try_admit(OperationId operation);
+  void withdraw(OperationId operation);
+  void divert(OperationId operation);
+  void divert_queued(PortId port);
+  Command end_command(CommandId id);
   void grant(OperationId operation);
   void leave_queue(OperationId operation, PortId port);
   void issue_switch(DemandId demand, OperationId operation, bool ahead);
@@ -144,6 +169,7 @@ class Controller {
   DemandId expected(const Port& port) const;
   void try_ahead(PortId port);
   void wake(const Demand& demand);
+  void wake_partners(const Demand& demand);
 
   ControllerSpec spec_;
   std::vector<Port> ports_;

@@ -12,8 +12,9 @@
 //   2. A grant may cover a batch [first, last]: as far as every member, by its learnt program, issues operations of this
 //      group one after the other with no operation of another group issued in between or outstanding (`alone`).
 //      Members start covered operations unannounced; the hold lasts until all members have completed `last`.
-//   3. An announcement by a member inside a batch of another group is a misprediction: forget the entry, ask every
-//      member of the batch to stop; the batch then ends at the highest operation that any member has started.
+//   3. A member that issues an operation of another group before it has started all of a batch says so first (`stopped`,
+//      unasked): a misprediction. What its programme foretold is forgotten, every member of the batch is asked to stop, and
+//      the batch ends at the highest operation that any member has started.
 //   4. Guard: when the waits that ranks report and ungranted operations close a cycle, a fully announced operation is
 //      granted over the management path, decided once for all its members. A timer (`guard_timeout`) is the fallback.
 //      Firing early costs time, never correctness. Uses are counted.
@@ -24,13 +25,29 @@
 //      member holds stands, and is given to the others again.
 // Every input may be repeated and may come late; the same input twice changes nothing.
 //
+// What a shim does (tests/explore has the model that was explored)
+//   - Announces each operation when the program issues it, in order within a group, unless a grant that it holds covers
+//     it. Starts an operation only under a grant, in order within a group, on the path of that grant; never beyond a stop.
+//   - `alone`: of no other group, announced or not, an operation has been issued since the last one of this group, nor is
+//     one issued and not yet waited for by the program (waited for, not completed: so it is the same in every step).
+//   - When the program issues an operation of another group, announced or not, while a batch is not started through:
+//     stopped() first, and start nothing more of that batch until its limit comes.
+//   - Answers each stop with stopped(), also a repeated one. A limit ends the grant at `last`, lifts the stop, and what is
+//     issued beyond is announced again. Stop and limit name the grant by its last operation; those for a grant that is
+//     not held (any more), limits below its first operation, and grants whose first operation is not beyond all first
+//     operations seen before, are repetitions: ignored.
+//   - complete() counts operations that ended, also those that failed; blocked() once per wait, when it begins or when the
+//     operation that it waits for is announced again.
+//   - After a break: resume() with an entry for the last grant of each group and for each other one that is not completed
+//     (one entry without grant for a group that has none), then blocked() again if it waits, and stopped() again if it has
+//     had no answer.
+//
 // Copyable (the explorer copies it at every branch); `digest()` is equal for equal states. One thread.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -106,6 +123,12 @@ struct CoordinatorSpec {
   bool batches = true;
   bool switch_ahead = false;
   Sequence max_batch = 1024;
+  std::uint32_t learn_after = 8;        // operations that must have repeated before a programme is trusted
+
+  // For tests: rules that fail (see admission rules in the README), and the guard left out.
+  AdmissionRule rule = AdmissionRule::gang;
+  bool cached_grants = false;           // a grant covers what its members issue next, whatever their programme
+  bool guard = true;
 };
 
 // Counted since the beginning.
@@ -117,6 +140,11 @@ struct CoordinatorCounts {
 class Coordinator {
  public:
   explicit Coordinator(const CoordinatorSpec& spec);
+  Coordinator(const Coordinator& other);
+  Coordinator(Coordinator&&) noexcept;
+  Coordinator& operator=(const Coordinator& other);
+  Coordinator& operator=(Coordinator&&) noexcept;
+  ~Coordinator();
 
   // Groups are registered once, by anybody; ids are dense. Ports of a demand must be of this job.
   GroupId add_group(GroupSpec spec);
@@ -142,18 +170,25 @@ class Coordinator {
   // ---- from the switches
   void command_done(CommandId command);
   // Nothing of the command can be relied on: its ports are out of service until set_usable, and the operation that
-  // waits for it takes the management path.
+  // waits for it takes the management path. What the switch holds on them then is told by preset(), before set_usable().
   void command_failed(CommandId command);
   void set_usable(PortId port, bool usable);    // quarantine, drain: demands over it take the management path
   void guard_timer();                           // something has been blocked for guard_timeout
 
-  CoordinatorOutputs& outputs();
+  CoordinatorOutputs& outputs();            // drained by the caller
   const CoordinatorCounts& counts() const;
   bool idle() const;                            // nothing is announced or granted
   std::uint32_t holds(PortId port) const;
   PortId partner(PortId port) const;
   bool granted(GroupId group, Sequence sequence) const;
-  std::uint64_t digest() const;
+  // Groups and operations that wait, for status: announced by somebody and not granted; granted and not completed.
+  std::uint64_t waiting() const;
+  std::uint64_t running() const;
+  std::uint64_t digest() const;             // without outputs and counts
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace photonrail::control

@@ -1,0 +1,124 @@
+// Learnt programmes, batches and their early ends.
+#include <algorithm>
+
+#include "control/coordinator_impl.h"
+
+namespace photonrail::control {
+namespace {
+
+Learner::Entry entry(GroupId group, bool alone) { return group * 2 + (alone ? 1 : 0); }
+
+}  // namespace
+
+void Coordinator::Impl::learn(Rank rank, GroupId group, bool alone) {
+  if (!spec.batches && !spec.switch_ahead) return;
+  const Learner::Change change = ranks[rank].learner.append(entry(group, alone));
+  if (change == Learner::Change::learnt) ++counts.learnt;
+  if (change == Learner::Change::forgotten) ++counts.forgotten;
+}
+
+// The rank has issued the operations of the group through this one; those that it did not announce, a batch covered.
+void Coordinator::Impl::carry(Rank rank, GroupId id, Sequence through) {
+  GroupState& group = groups[id];
+  Sequence& reached = group.state[member(rank, id)].reached;
+  for (; reached < through; ++reached) learn(rank, id, true);
+  if (ranks[rank].inside == id && reached >= group.granted) ranks[rank].inside = kNoGroup;
+}
+
+// It issues something of `group`: so it has started all of the batch of another group that it was in, or it would have
+// said `stopped`.
+void Coordinator::Impl::leave_batch(Rank rank, GroupId group) {
+  const GroupId inside = ranks[rank].inside;
+  if (inside == kNoGroup || inside == group) return;
+  carry(rank, inside, groups[inside].granted);
+  settle(inside);
+}
+
+// How many operations after `first` every member issues one after the other with nothing else in between.
+Sequence Coordinator::Impl::extent(GroupId id, Sequence first) const {
+  const GroupState& group = groups[id];
+  if (spec.cached_grants) return spec.max_batch - 1;
+  if (!spec.batches || group.pending.size() > 1) return 0;
+  Sequence least = spec.max_batch - 1;
+  for (std::size_t i = 0; i < group.members.size() && least > 0; ++i) {
+    const Learner& learner = ranks[group.members[i]].learner;
+    const Sequence announced = group.state[i].reached - first;  // after `first`
+    if (announced >= spec.max_batch || !learner.trusted()) return 0;
+    if (!learner.ends_with(entry(id, true), static_cast<std::size_t>(announced) + 1)) return 0;
+    Sequence more = 0;
+    while (announced + more < least && learner.foreseen(static_cast<std::size_t>(more)) == entry(id, true)) ++more;
+    least = std::min(least, announced + more);
+  }
+  return least;
+}
+
+std::optional<GroupId> Coordinator::Impl::next_group(Rank rank) const {
+  const RankState& state = ranks[rank];
+  if (!state.alive || state.inside != kNoGroup) return std::nullopt;
+  const std::optional<Learner::Entry> next = state.learner.foreseen(0);
+  if (!next) return std::nullopt;
+  return *next / 2;
+}
+
+bool Coordinator::Impl::stopped(Rank rank, GroupId id, Sequence granted_last, Sequence highest_started) {
+  if (!heard(rank, id) || highest_started > granted_last) return false;
+  if (recovering) return true;  // every batch is asked again when it is over
+  GroupState& group = groups[id];
+  const auto batch = std::find_if(group.batches.begin(), group.batches.end(),
+                                  [&](const Batch& b) { return b.last == granted_last; });
+  if (batch == group.batches.end() || highest_started < batch->first) return true;  // of a batch that is over
+  const std::size_t index = member(rank, id);
+  carry(rank, id, highest_started);
+  if (ranks[rank].inside == id) ranks[rank].inside = kNoGroup;
+  if (batch->closing) {
+    batch->stopped_at[index] = std::max(batch->stopped_at[index], highest_started);
+  } else if (!batch->closed && highest_started < batch->last) {
+    ++counts.mispredictions;
+    close(id, *batch, index, highest_started);
+  }
+  watch_ports(id);
+  settle(id);
+  return true;
+}
+
+void Coordinator::Impl::close(GroupId id, Batch& batch, std::size_t leaver, Sequence highest_started) {
+  GroupState& group = groups[id];
+  batch.closing = true;
+  batch.stopped_at.assign(group.members.size(), 0);
+  if (leaver != kNobody) batch.stopped_at[leaver] = highest_started;
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    if (i == leaver || !ranks[group.members[i]].alive || group.state[i].reached >= batch.last) continue;
+    outputs.stops.push_back({group.members[i], id, batch.last});
+  }
+}
+
+// When all have answered, the batch ends at the highest operation that any has started. Somebody who has started the last
+// one settles it at once.
+void Coordinator::Impl::limit_if_answered(GroupId id, Batch& batch) {
+  GroupState& group = groups[id];
+  Sequence highest = batch.first;
+  bool answered = true;
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    if (group.state[i].reached >= batch.last) highest = batch.last;
+    highest = std::max(highest, batch.stopped_at[i]);
+    answered = answered && (!ranks[group.members[i]].alive || batch.stopped_at[i] > 0);
+  }
+  if (!answered && highest < batch.last) return;
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    const Rank rank = group.members[i];
+    if (!ranks[rank].alive || group.state[i].completed >= batch.last) continue;
+    outputs.limits.push_back({rank, id, batch.last, highest});
+    // From here on it may start what is left, or issue something else first: which, its announcements do not tell.
+    if (ranks[rank].inside == id) ranks[rank].inside = kNoGroup;
+  }
+  if (group.granted == batch.last) group.granted = highest;
+  batch.last = highest;
+  batch.closing = false;
+  batch.closed = true;
+  batch.stopped_at.clear();
+  for (std::size_t i = 0; group.broken && i < group.members.size(); ++i) fail_waiting(id, i, 0);
+  watch_ports(id);
+  watched.insert(watched.end(), group.members.begin(), group.members.end());
+}
+
+}  // namespace photonrail::control
