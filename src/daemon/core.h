@@ -15,7 +15,9 @@
 // Thread rule: one thread. After each call the carrier drains `take_actions()`.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -59,6 +61,8 @@ struct CoreSpec {
   Duration quarantine_window = std::chrono::minutes(10);
   bool batches = true, switch_ahead = true;
   std::uint64_t seed = 1;
+  // Other drivers than device::make_driver's, for tests and benchmarks.
+  std::function<std::unique_ptr<device::Driver>(const SwitchSpec&)> make_driver;
 };
 
 // Who speaks, as authenticated by the carrier. A rank's identity names its job and rank; the core checks that Hello says
@@ -149,7 +153,17 @@ struct ConnectSwitch { SwitchId ocs = 0; };           // (re)connect; drop the o
 struct AppendRecord { RecordNumber number = 0; std::string payload; };
 struct Audit { AuditRecord record; };
 struct Notice { std::string level, text; };           // for the log: alarms, refusals
-using Action = std::variant<ToRank, CloseRank, ToOperator, ToSwitch, ConnectSwitch, AppendRecord, Audit, Notice>;
+// One for each intent that ended, for metrics: not durable, in no order with other actions.
+struct IntentMeasured {
+  SwitchId ocs = 0;
+  bool done = false;
+  unsigned writes = 0;                                // more than two: something was tried again
+  std::uint32_t unknown_pairs = 0;                    // whose outcome was never known
+  Duration total{};                                   // from the intent to its result
+  Duration settle{};                                  // from the last frame of a write to the result
+};
+using Action = std::variant<ToRank, CloseRank, ToOperator, ToSwitch, ConnectSwitch, AppendRecord, Audit, Notice,
+                            IntentMeasured>;
 
 class Core {
  public:
