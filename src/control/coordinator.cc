@@ -344,6 +344,15 @@ bool Coordinator::stopped(Rank rank, GroupId group, Sequence granted_last, Seque
 
 void Coordinator::lost(Rank rank) { impl_->lost(rank); }
 
+Rank Coordinator::add_rank() {
+  for (std::size_t& node : impl_->watched) {
+    if (node >= impl_->ranks.size()) ++node;   // groups count behind the ranks
+  }
+  impl_->ranks.emplace_back(impl_->spec.learn_after);
+  impl_->ranks.back().resumed = true;
+  return static_cast<Rank>(impl_->ranks.size() - 1);
+}
+
 void Coordinator::begin_recovery() {
   impl_->recovering = true;
   if (impl_->all_back()) impl_->finish_recovery();

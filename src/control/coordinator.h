@@ -155,6 +155,8 @@ class Coordinator {
   bool blocked(Rank rank, GroupId group, Sequence sequence);
   bool stopped(Rank rank, GroupId group, Sequence granted_last, Sequence highest_started);
   void lost(Rank rank);
+  // A rank that was lost and lives again is a new rank, with the next number; groups of its old number stay dead.
+  Rank add_rank();
 
   // ---- after a restart of the controller: begin_recovery() first, resume() for each rank that comes back, lost() for
   // the others; recovery ends with the last of them. Circuits that are up are preset before.
