@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "recommendation/dense.h"
@@ -380,6 +381,47 @@ TEST(Step, BiggerCachesServeMore) {
     const double hits = run(plain_setup(s)).cache_hits;
     EXPECT_GE(hits, before);
     before = hits;
+  }
+}
+
+// A row that device memory keeps beside host memory keeps its optimizer state there too, else its update would wait for
+// PCIe. Without, twice as many rows fitted and tables in host memory beat those of NVLink.
+TEST(Step, HotRowsHoldTheirOptimizerState) {
+  Scenario s = plain_scenario(1, Spread::row);  // 512 MB of weights, equally popular
+  s.host.hot_rows = {512'000'000};
+  EXPECT_DOUBLE_EQ(run(plain_setup(s), Store::pcie).cache_hits, 1);
+  s.step.phase = Phase::training;
+  s.step.optimizer = Optimizer::adagrad;
+  EXPECT_NEAR(run(plain_setup(s), Store::pcie).cache_hits, 0.5, 1e-6);
+  s.step.optimizer = Optimizer::sgd;
+  EXPECT_DOUBLE_EQ(run(plain_setup(s), Store::pcie).cache_hits, 1);
+}
+
+// By hand: of 512 MB on one GPU 300 MB are hot, of 51.2 MB on the other all are. Red if each had half of both.
+TEST(Step, HotRowsAreThoseOfEachGpu) {
+  Scenario s = plain_scenario(2, Spread::table);
+  s.embedding.table = {{1'000'000, 128, 10, 1}, {100'000, 128, 10, 1}};
+  s.host.hot_rows = {300'000'000};
+  const Outcome out = run(plain_setup(s), Store::pcie);
+  EXPECT_NEAR(out.cache_hits, (300.0 / 512 + 1) / 2, 1e-6);
+  const RowPath host = row_path(plain_setup(s), Store::pcie), device = row_path(plain_setup(s), Store::nvlink);
+  const double misses = 10'000 * (1 - 300.0 / 512);
+  const double pooled = 1'000 * 128 * bytes_of(s.embedding.wire) / 1e12;
+  EXPECT_NEAR(part_seconds(out, "read rows"),
+              host.memory.seconds(misses, 512) + device.memory.seconds(10'000 - misses, 512) + pooled, 1e-9);
+}
+
+// Four H100 hold the tables of MLPerf only just, so that NVLink's plan is uneven; host memory is no faster for that.
+TEST(Step, HostMemoryDoesNotBeatDeviceMemory) {
+  const catalog::Catalog catalog = *catalog::Catalog::builtin();
+  for (const char* gpus : {"cluster.gpus=4", "cluster.gpus=8"}) {
+    const auto doc = load_scenario(PHOTONRAIL_SOURCE_DIR "/examples/dlrm-dcnv2-h100x8.toml", {gpus}, catalog);
+    ASSERT_TRUE(doc) << doc.error().message;
+    const auto compared = compare(doc->value, catalog);
+    ASSERT_TRUE(compared) << compared.error().message;
+    std::map<Store, double> step;
+    for (const auto& [store, outcome] : compared->outcomes) step[store] = outcome->step;
+    EXPECT_GE(step.at(Store::pcie), step.at(Store::nvlink)) << gpus;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/units_text.h"
 #include "pool/reader_rate.h"
+#include "recommendation/shard_load.h"
 #include "recommendation/step.h"
 #include "report/human.h"
 
@@ -82,8 +83,9 @@ double tier_hits(const Setup& setup, const pool::System& system) {
   std::vector<CachedTable> tables;
   double lookups = 0;
   for (const Table& t : e.table) {
+    const auto dim = static_cast<double>(t.dim);
     tables.push_back({{static_cast<double>(t.rows), t.pooling, e.skew, e.lookups},
-                      static_cast<double>(t.dim) * bytes_of(e.weights),
+                      dim * (bytes_of(e.weights) + state_bytes(setup.scenario.step, dim)),
                       static_cast<double>(t.count)});
     lookups += t.pooling * static_cast<double>(t.dim * t.count);
   }

@@ -43,13 +43,20 @@ double near_bytes(const Setup& setup, Store store) {
   return setup.cache_bytes * s.access.cache_share;
 }
 
+// What a row takes there: the on-chip cache keeps what was read, device memory beside another store the optimizer state
+// as well, which every update needs.
+double near_row_bytes(const Setup& setup, Store store, const TableKind& k) {
+  return k.row_bytes + (store == Store::nvlink ? 0 : k.dim * state_bytes(setup.scenario.step, k.dim));
+}
+
 void set_hits(const Setup& setup, Store store, std::vector<TableKind>& kinds) {
   // A GPU sees its share of each sharded table, but all of what a pool holds.
   const double share = store == Store::pool ? 1 : 1 / static_cast<double>(setup.scenario.cluster.gpus);
   const double cache = setup.cache_bytes * setup.scenario.access.cache_share;
   std::vector<CachedTable> near, local;
   for (const TableKind& k : kinds) {
-    near.push_back({k.popularity, k.row_bytes, k.sharded * share + (store == Store::nvlink ? k.replicated : 0)});
+    near.push_back({k.popularity, near_row_bytes(setup, store, k),
+                    k.sharded * share + (store == Store::nvlink ? k.replicated : 0)});
     local.push_back({k.popularity, k.row_bytes, k.replicated});
   }
   const std::vector<Cached> hits = cache_hits(near, near_bytes(setup, store));
@@ -170,6 +177,61 @@ std::vector<double> domain_partials(const Setup& setup, const Plan& plan) {
   return elements;
 }
 
+std::vector<Distinct> distinct_of(const std::vector<TableKind>& kinds, Store store, double samples) {
+  std::vector<Distinct> distinct;
+  for (const TableKind& k : kinds) {
+    Distinct rows;
+    if (samples > 0) rows.all = distinct_rows(k.popularity, samples);
+    if (samples > 0 && store != Store::nvlink) {
+      rows.near = std::min(rows.all, distinct_rows(k.popularity, samples, k.hot_ranks));
+    }
+    distinct.push_back(rows);
+  }
+  return distinct;
+}
+
+// The kinds as one GPU has them.
+struct Held {
+  std::vector<TableKind> kinds;
+  std::vector<Distinct> distinct;
+};
+
+// Hot rows beside host memory, GPU by GPU: one with more of the tables keeps a smaller share of them. GPUs that hold
+// the same have one entry.
+struct HeldByGpu {
+  std::vector<Held> all;
+  std::vector<std::size_t> of;  // by GPU
+};
+HeldByGpu hot_rows(const Setup& setup, const Plan& plan, const Kinds& kinds, double samples) {
+  const auto gpus = static_cast<std::size_t>(setup.scenario.cluster.gpus);
+  std::vector<std::map<std::size_t, double>> shares(gpus);  // of the tables of a kind
+  for (const Shard& s : plan.shards) {
+    shares[static_cast<std::size_t>(s.gpu)][kinds.of[static_cast<std::size_t>(s.table)]] += s.rows * s.columns;
+  }
+  std::map<std::map<std::size_t, double>, std::size_t> known;
+  HeldByGpu held;
+  for (const std::map<std::size_t, double>& share : shares) {
+    const auto [at, added] = known.try_emplace(share, held.all.size());
+    held.of.push_back(at->second);
+    if (!added) continue;
+    std::vector<CachedTable> near;
+    for (const auto& [kind, weight] : share) {
+      const TableKind& k = kinds.all[kind];
+      near.push_back({k.popularity, near_row_bytes(setup, Store::pcie, k), weight});
+    }
+    const std::vector<Cached> hits = cache_hits(near, near_bytes(setup, Store::pcie));
+    Held here{kinds.all, {}};
+    std::size_t next = 0;
+    for (const auto& [kind, weight] : share) {
+      here.kinds[kind].hit = hits[next].hits;
+      here.kinds[kind].hot_ranks = hits[next++].ranks;
+    }
+    here.distinct = distinct_of(here.kinds, Store::pcie, samples);
+    held.all.push_back(std::move(here));
+  }
+  return held;
+}
+
 }  // namespace
 
 double state_bytes(const Step& step, double dim) {
@@ -185,14 +247,7 @@ Loads loads_of(const Setup& setup, Store store, const Plan& plan, double samples
   const auto gpus = static_cast<double>(setup.scenario.cluster.gpus);
   // Sharded tables see the whole batch; a GPU that reads a pool sees its own samples.
   const double seen = store == Store::pool ? samples / gpus : samples;
-  std::vector<Distinct> distinct;
-  for (const TableKind& k : kinds.all) {
-    Distinct rows;
-    if (seen > 0) rows.all = distinct_rows(k.popularity, seen);
-    if (seen > 0 && store != Store::nvlink)
-      rows.near = std::min(rows.all, distinct_rows(k.popularity, seen, k.hot_ranks));
-    distinct.push_back(rows);
-  }
+  const std::vector<Distinct> distinct = distinct_of(kinds.all, store, seen);
 
   Loads loads;
   for (const std::int32_t t : plan.replicated) {
@@ -217,21 +272,31 @@ Loads loads_of(const Setup& setup, Store store, const Plan& plan, double samples
     loads.gpus = {one};
   } else {
     loads.gpus.resize(static_cast<std::size_t>(setup.scenario.cluster.gpus));
+    const bool beside_host = store == Store::pcie;
+    const HeldByGpu hot = beside_host ? hot_rows(setup, plan, kinds, seen) : HeldByGpu{};
+    std::vector<double> hits_of(kinds.all.size()), lookups_of(kinds.all.size());
     std::vector<std::int64_t> shard_of(setup.tables.size());
     for (const Shard& s : plan.shards) {
       const auto t = static_cast<std::size_t>(s.table);
-      const TableKind& k = kinds.all[kinds.of[t]];
+      const std::size_t kind = kinds.of[t];
+      const Held* here = beside_host ? &hot.all[hot.of[static_cast<std::size_t>(s.gpu)]] : nullptr;
+      const TableKind& k = here != nullptr ? here->kinds[kind] : kinds.all[kind];
       double lookups = k.popularity.pooling * s.rows;
       // The hottest row of a table is in one of its shards; spread over shards by the number of the table.
       const auto parts = static_cast<std::int64_t>(std::llround(1 / s.rows));
       const bool hottest = shard_of[t]++ % parts == static_cast<std::int64_t>(t) % parts;
       if (s.rows < 1 && hottest) lookups += hottest_extra(k, s.rows);
-      const Distinct& rows = distinct[kinds.of[t]];
+      const Distinct& rows = here != nullptr ? here->distinct[kind] : distinct[kind];
       Load load = builder.load(k, lookups, k.dim * s.columns, {rows.all * s.rows, rows.near * s.rows},
                                builder.paths.far, builder.paths.near);
       load.partial = k.dim * s.columns;
       load.table_bytes = table_bytes(setup, k) * s.rows * s.columns;
+      hits_of[kind] += load.hits;
+      lookups_of[kind] += load.lookups;
       add(loads.gpus[static_cast<std::size_t>(s.gpu)], load);
+    }
+    for (std::size_t i = 0; beside_host && i < kinds.all.size(); ++i) {
+      if (lookups_of[i] > 0) kinds.all[i].hit = hits_of[i] / lookups_of[i];
     }
     loads.domain_partial = domain_partials(setup, plan);
   }

@@ -15,7 +15,7 @@ struct TableKind {
   double row_bytes = 0;
   double sharded = 0;  // tables of the kind
   double replicated = 0;
-  double hit = 0;        // share of lookups served by cache or hot rows
+  double hit = 0;        // share of lookups served by cache or hot rows; of hot rows beside host memory, the mean
   double hot_ranks = 0;  // most popular values that are kept there
 };
 
