@@ -165,7 +165,7 @@ class Grid:
 
 
 def a100_points(data):
-    """(m, n, k, microseconds) of A100 in half precision: LLMCompass, Azure, and the layers of Llama-2-70B of Vidur.
+    """(m, n, k, microseconds, laboratory) of A100 in half precision: LLMCompass, Azure, and the layers of Llama-2-70B of Vidur.
 
     LLMCompass reports up to 94 % of the peak, more than a search for the best shape found (gpus.csv); such times are
     taken at that best rate. Azure does not name the format, but 256 TFLOP/s is beyond what any but half precision has.
@@ -175,16 +175,16 @@ def a100_points(data):
     for row in rows_of(data / "gemm_a100_mi210_llmcompass.csv"):
         if row["device"] == "A100":
             m, n, k = (int(row[x]) for x in "mnk")
-            points.append((m, n, k, max(float(row["latency_ms"]) * 1e3, 2 * m * n * k / best)))
+            points.append((m, n, k, max(float(row["latency_ms"]) * 1e3, 2 * m * n * k / best), "llmcompass"))
     for row in rows_of(data / "azure_gemm.csv"):
         if row["gpu"] == "A100":
             m, n, k = (int(row[x]) for x in "mnk")
-            points.append((m, n, k, 2 * m * n * k / float(row["tflops"]) * 1e-6))
+            points.append((m, n, k, 2 * m * n * k / float(row["tflops"]) * 1e-6, "azure"))
     for row in rows_of(data / "vidur_llama2_70b_layer_ops_ms.csv"):
         if row["gpu"] == "a100":
             m, tp = int(row["num_tokens"]), int(row["tp"])
             for name, n, k in layer_products(tp):
-                points.append((m, n, k, float(row[name]) * 1e3))
+                points.append((m, n, k, float(row[name]) * 1e3, "vidur"))
     return points
 
 
@@ -195,24 +195,65 @@ def layer_products(tp):
 
 
 def a100_factor(grid, point):
-    m, n, k, time = point
+    m, n, k, time, _ = point
     return (time - grid.floor) / (grid.residual(m, n, k) * roofline("a100", "bf16", m, n, k))
+
+
+# Below this the factor is a function of the rows alone, where whole tiles decide; from here on of the work m n k. On
+# products of a laboratory or of an m that is left out this errs less than rows throughout (docs/models/kernels.md).
+WORK_FROM = 512
+
+
+class A100Factor:
+    """Residual of A100 over that of H100, ln f, from (m, n, k, f): medians by rows, a Theil-Sen line by work."""
+
+    def __init__(self, factors):
+        rows = collections.defaultdict(list)
+        line = []
+        for m, n, k, factor in factors:
+            if m < WORK_FROM:
+                rows[m].append(factor)
+            else:
+                line.append((math.log(m * n * k), math.log(factor)))
+        self.rows = {m: (statistics.median(rows[m]), len(rows[m])) for m in sorted(rows)}
+        self.work = sorted({math.exp(x) for x, _ in line})
+        self.points = len(line)
+        self.slope = statistics.median((y1 - y0) / (x1 - x0) for i, (x1, y1) in enumerate(line)
+                                       for x0, y0 in line[:i] if x0 != x1)
+        self.start = statistics.median(y - self.slope * x for x, y in line)
+
+    def by_work(self, work):
+        return math.exp(self.start + self.slope * math.log(min(max(work, self.work[0]), self.work[-1])))
+
+    def by_rows(self, m):
+        axis = list(self.rows)
+        at = min(max(bisect.bisect_right(axis, m) - 1, 0), len(axis) - 2)
+        share = min(max(math.log(m / axis[at]) / math.log(axis[at + 1] / axis[at]), 0), 1)
+        low, high = math.log(self.rows[axis[at]][0]), math.log(self.rows[axis[at + 1]][0])
+        return math.exp(low + share * (high - low))
+
+    def at(self, m, n, k):
+        return self.by_rows(m) if m < WORK_FROM else self.by_work(m * n * k)
+
+
+def a100_factors(grid, points):
+    return [(*p[:3], a100_factor(grid, p)) for p in points if min(p[1], p[2]) >= 1024]
 
 
 def a100_text(data):
     grid = Grid("h100", "bf16", load(data, "h100")["bf16"])
-    factors = collections.defaultdict(list)
-    for point in a100_points(data):
-        if min(point[1], point[2]) >= 1024:
-            factors[point[0]].append(a100_factor(grid, point))
-    text = """\
-# A100 in half precision: residual over that of H100 at the same shape, median over the measured shapes, by m.
+    fit = A100Factor(a100_factors(grid, a100_points(data)))
+    text = f"""\
+# A100 in half precision: residual over that of H100 at the same shape. By m below {WORK_FROM}, medians over the measured
+# shapes; from there by the work m n k, a Theil-Sen line of the logarithms, given at the ends of the measured range.
 # Sources: github.com/PrincetonUniversity/LLMCompass@2e015fd2ee (BSD-3-Clause), github.com/microsoft/vidur@7d47513363 (MIT)
 # and github.com/Azure/AI-benchmarking-guide@8fd0c6e1bd (MIT): measured times. Written by tools/calibrate, which says how.
-m,factor,shapes
+by,value,factor,points
 """
-    for m in sorted(factors):
-        text += f"{m},{statistics.median(factors[m]):.3f},{len(factors[m])}\n"
+    for m, (factor, shapes) in fit.rows.items():
+        text += f"rows,{m},{factor:.3f},{shapes}\n"
+    for work in (fit.work[0], fit.work[-1]):
+        text += f"work,{work:.4g},{fit.by_work(work):.3f},{fit.points}\n"
     return text
 
 
@@ -265,12 +306,25 @@ def report(data, texts):
                 (rows if n in NK and k in NK else shapes).append(error)
             text += f"{gpu} {dtype}: other m, {summary(rows)}\n"
             text += f"{gpu} {dtype}: other n or k, {summary(shapes)}\n"
+    return text + a100_report(data)
+
+
+def a100_report(data):
+    """Errors on A100 of what is left out: a shape, an m of the line, a laboratory's part of the line."""
     grid = Grid("h100", "bf16", load(data, "h100")["bf16"])
-    points = a100_points(data)
-    errors = []
-    for out in points:  # each point from the others at the same m
-        rest = [a100_factor(grid, p) for p in points if p[0] == out[0] and p[1:3] != out[1:3] and min(p[1:3]) >= 1024]
-        if rest and min(out[1:3]) >= 1024:
-            line = grid.residual(*out[:3]) * roofline("a100", "bf16", *out[:3])
-            errors.append((line * statistics.median(rest) + grid.floor) / out[3] - 1)
-    return text + f"a100 bf16: each point from the others, {summary(errors)}\n"
+    points = [p for p in a100_points(data) if min(p[1], p[2]) >= 1024]
+
+    def errors(key, kept=lambda p: True):
+        found = []
+        for group in sorted({key(p) for p in points}):
+            fit = A100Factor(a100_factors(grid, [p for p in points if key(p) != group]))
+            for p in points:
+                if key(p) == group and kept(p):
+                    line = grid.residual(*p[:3]) * roofline("a100", "bf16", *p[:3])
+                    found.append((line * fit.at(*p[:3]) + grid.floor) / p[3] - 1)
+        return summary(found)
+
+    large = lambda p: p[0] >= WORK_FROM
+    return (f"a100 bf16: each shape from the others, {errors(lambda p: p[1:3])}\n"
+            f"a100 bf16: each m from {WORK_FROM} from the others, {errors(lambda p: p[0], large)}\n"
+            f"a100 bf16: m from {WORK_FROM}, each laboratory from the others, {errors(lambda p: p[4], large)}\n")

@@ -254,26 +254,53 @@ Status parse_gemm(GpuTables& gpu) {
   return {};
 }
 
-// A100: too few shapes were measured for a table of its own. Its residual is that of H100 in bf16 times a factor by m.
-Status parse_a100(GpuTables& gpu, const GpuTables& h100) {
+// ln of the residual of A100 over that of H100: by rows below the first m of the line, by work m n k from there.
+struct A100Factor {
+  static constexpr double kWorkFrom = 512;  // WORK_FROM of tools/calibrate_gemm.py
+  Axis rows;
+  Axis work;
+  std::vector<double> by_rows;
+  std::vector<double> by_work;
+
+  double at(double m, double n, double k) const {
+    const bool large = m >= kWorkFrom;
+    const Place place = large ? place_on(work, m * n * k) : place_on(rows, m);
+    const std::vector<double>& values = large ? by_work : by_rows;
+    return interpolate(values[place.at], values[place.at + 1], place.share);
+  }
+};
+
+Result<A100Factor> parse_a100_factor() {
   constexpr const char* kName = "gemm_a100.csv";
   PR_ASSIGN(const CsvTable csv, embedded_csv(kName));
+  A100Factor out;
   std::vector<double> rows;
-  std::vector<double> log_factors;
+  std::vector<double> work;
   for (const auto& row : csv.rows) {
-    PR_ASSIGN(const double m, number_of(row[0], kName));
-    PR_ASSIGN(const double factor, number_of(row[1], kName));
-    rows.push_back(m);
-    log_factors.push_back(std::log(factor));
+    const bool line = row[0] == "work";
+    if (!line && row[0] != "rows")
+      return fail(ErrorCode::invalid_input, fmt::format("calibration/{}: \"{}\" is not rows or work", kName, row[0]));
+    PR_ASSIGN(const double value, number_of(row[1], kName));
+    PR_ASSIGN(const double factor, number_of(row[2], kName));
+    (line ? work : rows).push_back(value);
+    (line ? out.by_work : out.by_rows).push_back(std::log(factor));
   }
-  PR_ASSIGN(const Axis axis, make_axis(rows, kName));
+  PR_ASSIGN(out.rows, make_axis(rows, kName));
+  PR_ASSIGN(out.work, make_axis(work, kName));
+  return out;
+}
+
+// A100: too few shapes were measured for a table of its own. Its residual is that of H100 in bf16 times a factor.
+Status parse_a100(GpuTables& gpu, const GpuTables& h100) {
+  PR_ASSIGN(const A100Factor factor, parse_a100_factor());
   GemmTable table = *h100.gemm[static_cast<std::size_t>(Dtype::bf16)];
+  const auto depths = static_cast<std::size_t>(table.k.size);
   for (GemmTable::Form& form : table.forms) {
     for (std::size_t i = 0; i < form.residual.size(); ++i) {
       const std::size_t im = std::min(i % Axis::kRoom, static_cast<std::size_t>(table.m.size - 1));
-      const Place place = place_on(axis, table.m.value[im]);
-      const double factor = interpolate(log_factors[place.at], log_factors[place.at + 1], place.share);
-      form.residual[i] = std::max(0.0F, form.residual[i] + static_cast<float>(factor));
+      const std::size_t shape = i / Axis::kRoom;
+      const double change = factor.at(table.m.value[im], table.n.value[shape / depths], table.k.value[shape % depths]);
+      form.residual[i] = std::max(0.0F, form.residual[i] + static_cast<float>(change));
     }
   }
   gpu.gemm[static_cast<std::size_t>(Dtype::bf16)] = std::move(table);
