@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "device/gnmi_driver.h"
 #include "device/netconf_driver.h"
 #include "device/restconf_driver.h"
 #include "device/scpi_driver.h"
@@ -16,8 +17,9 @@ std::unique_ptr<Driver> make_driver(Dialect dialect, Credentials credentials) {
     case Dialect::polatis_tl1:
     case Dialect::calient_tl1:
     case Dialect::glimmerglass_tl1:
-    case Dialect::ocp_gnmi:
-    case Dialect::sonic_gnmi: break;
+      break;
+    case Dialect::ocp_gnmi: return std::make_unique<GnmiDriver>(gnmi_model::Profile::ocp);
+    case Dialect::sonic_gnmi: return std::make_unique<GnmiDriver>(gnmi_model::Profile::sonic);
   }
   return nullptr;
 }

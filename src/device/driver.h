@@ -32,7 +32,8 @@ std::optional<Dialect> dialect_named(std::string_view name);
 
 // What goes over the wire. Byte streams use `body` alone, cut anywhere. HTTP: verb "PUT", target "/api/data/...", body.
 // NETCONF: body is one message. gNMI: verb is the method ("Get", "Set", "Subscribe", "Capabilities"), body the request.
-// In replies `status` is the HTTP status or gRPC code (0 elsewhere), `verb` the method that it answers.
+// In replies `status` is the HTTP status or gRPC code (0 elsewhere), `verb` the method that it answers. gNMI: `target` is the
+// number of the call, the same in request and replies; a reply with verb "end" ends a stream, without a message.
 struct Frame {
   std::string verb;
   std::string target;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "device/gnmi_front_end.h"
 #include "device/netconf_front_end.h"
 #include "device/restconf_front_end.h"
 #include "device/scpi_front_end.h"
@@ -16,8 +17,10 @@ std::unique_ptr<FrontEnd> make_front_end(Dialect dialect, SwitchModel& model, Fr
     case Dialect::polatis_tl1:
     case Dialect::calient_tl1:
     case Dialect::glimmerglass_tl1:
-    case Dialect::ocp_gnmi:
-    case Dialect::sonic_gnmi: break;
+      break;
+    case Dialect::ocp_gnmi: return std::make_unique<GnmiFrontEnd>(model, std::move(options), gnmi_model::Profile::ocp);
+    case Dialect::sonic_gnmi:
+      return std::make_unique<GnmiFrontEnd>(model, std::move(options), gnmi_model::Profile::sonic);
   }
   return nullptr;
 }

@@ -82,8 +82,7 @@ void MessageDriver::receive(const Frame& frame) {
   if (!connected_) return;
   const Verdict verdict = requests_.empty() ? Verdict{} : on_reply(requests_.front(), frame);
   if (!verdict.mine) {
-    on_unasked(frame);
-    if (++strangers_ <= kStrangersMax || requests_.empty()) return;
+    if (on_unasked(frame) || ++strangers_ <= kStrangersMax || requests_.empty()) return;
     finish(Outcome::unknown);
     wants_new_connection_ = true;
     return;

@@ -37,7 +37,7 @@ class MessageDriver : public Driver {
   virtual std::vector<Request> requests_of(const Command& command) = 0;
   // Judges a frame while `request` waits; what was read goes to answer_.
   virtual Verdict on_reply(const Request& request, const Frame& frame) = 0;
-  virtual void on_unasked(const Frame& frame) = 0;          // events
+  virtual bool on_unasked(const Frame& frame) = 0;          // an event, or false: a stranger
   virtual bool replies_are_tagged() const = 0;              // a late reply cannot be taken for another's
   // A request may be completed when it is sent (message ids).
   virtual void stamp(Request& request) = 0;

@@ -30,7 +30,7 @@ void MessageFrontEnd::advance(Instant now) {
   for (auto& [id, session] : sessions_) {
     if (!model_.up(now) && !std::exchange(session.closed, true)) push(id, {}, now, true);
     if (!session.subscribed || session.closed || session.silent || changed.empty()) continue;
-    if (auto frame = notification(changed, now)) push(id, std::move(*frame), now, false);
+    if (auto frame = notification(session, changed, now)) push(id, std::move(*frame), now, false);
   }
 }
 
@@ -51,6 +51,7 @@ void MessageFrontEnd::receive(ConnectionId connection, const Frame& frame, Insta
     session.closed = true;
     return push(connection, {}, std::max(now, handled.at), true);
   }
+  for (Frame& part : handled.before) push(connection, std::move(part), std::max(now, handled.at), false);
   if (handled.reply) send(connection, std::move(*handled.reply), std::max(now, handled.at));
   if (!session.closing) return;
   session.closed = true;

@@ -26,18 +26,21 @@ class MessageFrontEnd : public FrontEnd {
     std::string user = "anonymous";
     bool greeted = false;          // has sent its hello, where there is one
     bool subscribed = false;
+    std::string subscription;      // the call that subscribed
     bool silent = false, closed = false;
     bool closing = false;          // after the reply
   };
   struct Handled {
     std::optional<Frame> reply;
     Instant at{};
+    std::vector<Frame> before = {};   // frames of the same call that go before the reply
   };
 
   virtual std::optional<Frame> greeting(const Session& session) = 0;
   virtual Handled handle(Session& session, const Frame& request, Instant now) = 0;
   // What a subscribed session is told about outputs that changed.
-  virtual std::optional<Frame> notification(const std::vector<Position>& changed, Instant now) = 0;
+  virtual std::optional<Frame> notification(const Session& session, const std::vector<Position>& changed,
+                                            Instant now) = 0;
 
   // A write with the session as its author.
   WriteReply write(const Session& session, WriteRequest request, Instant now);

@@ -182,10 +182,11 @@ MessageDriver::Verdict NetconfDriver::on_reply(const Request& request, const Fra
   }
 }
 
-void NetconfDriver::on_unasked(const Frame& frame) {
+bool NetconfDriver::on_unasked(const Frame& frame) {
   const auto document = XmlDocument::parse(frame.body);
-  if (!document || document->root().name() != "notification") return;
+  if (!document || document->root().name() != "notification") return false;
   add_event({Event::Kind::alarm, {}, shown_text(frame.body, "")});
+  return true;
 }
 
 }  // namespace photonrail::device

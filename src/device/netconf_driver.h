@@ -19,7 +19,7 @@ class NetconfDriver final : public MessageDriver {
   std::vector<Request> greeting() override;
   std::vector<Request> requests_of(const Command& command) override;
   Verdict on_reply(const Request& request, const Frame& frame) override;
-  void on_unasked(const Frame& frame) override;
+  bool on_unasked(const Frame& frame) override;
   bool replies_are_tagged() const override { return true; }
   void stamp(Request& request) override;
 

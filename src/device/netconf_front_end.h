@@ -17,7 +17,9 @@ class NetconfFrontEnd final : public MessageFrontEnd {
  protected:
   std::optional<Frame> greeting(const Session& session) override;
   Handled handle(Session& session, const Frame& request, Instant now) override;
-  std::optional<Frame> notification(const std::vector<Position>&, Instant) override { return std::nullopt; }
+  std::optional<Frame> notification(const Session&, const std::vector<Position>&, Instant) override {
+    return std::nullopt;
+  }
 
  private:
   struct Answered {

@@ -20,7 +20,7 @@ class RestconfDriver final : public MessageDriver {
   std::vector<Request> greeting() override;
   std::vector<Request> requests_of(const Command& command) override;
   Verdict on_reply(const Request& request, const Frame& frame) override;
-  void on_unasked(const Frame&) override {}
+  bool on_unasked(const Frame&) override { return false; }
   bool replies_are_tagged() const override { return false; }
   void stamp(Request& request) override;
 

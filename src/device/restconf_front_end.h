@@ -14,7 +14,9 @@ class RestconfFrontEnd final : public MessageFrontEnd {
  protected:
   std::optional<Frame> greeting(const Session&) override { return std::nullopt; }
   Handled handle(Session& session, const Frame& request, Instant now) override;
-  std::optional<Frame> notification(const std::vector<Position>&, Instant) override { return std::nullopt; }
+  std::optional<Frame> notification(const Session&, const std::vector<Position>&, Instant) override {
+    return std::nullopt;
+  }
 
  private:
   Handled get(std::string_view resource, Instant now);
