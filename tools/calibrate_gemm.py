@@ -165,7 +165,7 @@ class Grid:
 
 
 def a100_points(data):
-    """(m, n, k, microseconds, laboratory) of A100 in half precision: LLMCompass, Azure, and the layers of Llama-2-70B of Vidur.
+    """(m, n, k, microseconds, laboratory) of A100 in half precision: LLMCompass, Azure, and Llama-2-70B of Vidur.
 
     LLMCompass reports up to 94 % of the peak, more than a search for the best shape found (gpus.csv); such times are
     taken at that best rate. Azure does not name the format, but 256 TFLOP/s is beyond what any but half precision has.

@@ -26,8 +26,8 @@ constexpr double kScoresRead = 0.89;
 
 // Products of a training step run for minutes, those of the kernel tables for milliseconds: with power and heat in
 // balance the clock is lower. What Azure's sustained products of 4,096 to 16,384 on a side (azure_gemm.csv) reach of
-// the rate that operators::KernelModel gives for the same shapes, geometric mean of four shapes. On A100 that is 1.007, so
-// none is taken: its table comes from such products. GPUs that Azure did not measure: as H100 and H200 together.
+// the rate that operators::KernelModel gives for the same shapes, geometric mean of four shapes. On A100 that is 1.007,
+// so none is taken: its table comes from such products. GPUs that Azure did not measure: as H100 and H200 together.
 struct Sustained {
   std::string_view gpu;
   double share;

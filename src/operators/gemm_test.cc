@@ -184,8 +184,8 @@ TEST(Gemm, A100IsNearItsMeasurements) {
   EXPECT_NEAR(model.gemm_time(1, 57344, 8192, Dtype::bf16).seconds / 0.58e-3, 1, 0.1);
 }
 
-// From 512 rows on, A100 falls behind H100's share of the peak by the work of a product, not by its rows: Azure measured
-// 1024 cubed at 119 TFLOP/s and 16384 cubed at 257, where a factor by rows alone gives the first one 13 % too little.
+// From 512 rows on, A100's residual over H100's goes by the work of a product, not by its rows: Azure measured 1024
+// cubed at 119 TFLOP/s and 16384 cubed at 257, where a factor by rows alone gives the first 13 % too little.
 TEST(Gemm, A100IsScaledByWork) {
   const KernelModel a100 = kernels("A100");
   const KernelModel h100 = kernels("H100");

@@ -13,8 +13,8 @@
 // (Basis::assumed); so do int4 everywhere.
 // A GPU without tables borrows them: B300 of B200, GB300 of GB200, else any with fp4 of B200, with fp8 of H100, without
 // of A100. Where the best measured share of the bf16 peak of both is known, the peak is scaled by their ratio (MI300X
-// 51.4 %, H100 80.3 %). A100 has H100's residuals in bf16 times a factor by m, the median of its own measurements.
-// GH200 is the chip of H100 and counts as it.
+// 51.4 %, H100 80.3 %). A100 has H100's residuals in bf16 times a factor from its own measurements: by m
+// below 512, by the work m n k from there. GH200 is the chip of H100 and counts as it.
 // Memory-bound kernels: launches, and bytes at the share of the memory rate that a copy reaches.
 //
 // The tables are calibration/*.csv, embedded in the program; tools/calibrate writes them from the measured tables and
