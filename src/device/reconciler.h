@@ -15,7 +15,7 @@
 //      conflict: the intent fails, the alarm names it.
 //   6. `fence(epoch)`: an intent with a smaller epoch is refused, also one in progress: it stops before its next write.
 //   7. Every write is announced in `take_records()` before its frames may be sent (write-ahead, audit).
-//   8. Drift: the matrix is read every `poll`; a change that nobody here made is an alarm, and is mended only by intent.
+//   8. Drift: the matrix is read every `poll`; a change by somebody else is an alarm, mended only by intent.
 #pragma once
 
 #include <memory>

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
@@ -35,10 +36,18 @@ struct Faults {
   double disconnects = 0;          // front end: the connection breaks instead of replying (before or after applying)
   double half_open = 0;            // front end: the connection goes silent and stays so
   double busy = 0;                 // refuses because something else runs
+  double mirror_stuck = 0;         // an output of the command stays dark, whatever it says, until it is repaired
+  double stale_entry = 0;          // a removed pair stays in the reported matrix until it is added again, then removed
   double foreign_change = 0;       // per second: another user changes a cross-connect
   double port_fails = 0;           // per second: an output fails and stays so
+  double retunes = 0;              // per second: a settled output drifts away, goes dark and settles again
   Duration late_by = std::chrono::seconds(3);
 };
+
+// Names of the members of Faults that are probabilities, in their order.
+const std::vector<std::string>& fault_names();
+// False where there is no fault of that name.
+bool set_fault(Faults& faults, std::string_view name, double probability);
 
 enum class ColdBoot : std::uint8_t { remove, restore, maintain };  // what a power cycle leaves
 
@@ -56,7 +65,11 @@ struct SwitchModelSpec {
   double settle_sigma = 0.2;                         // of the logarithm
   Duration min_gap{};                                // commands sooner than this wedge it for a second; 0: never
   ColdBoot cold_boot = ColdBoot::remove;
+  bool settles_in_turn = false;                      // pairs of a batch one after the other, else all at once
+  Duration conflict_time{};                          // more settling where an add steals a busy port
   double loss_db = 1.5, loss_sigma = 0.3, input_dbm = 0.0;
+  double noise_db = 0.05;                            // of one reading
+  double drift_db_per_day = 0;                       // more loss, the longer a pair stands
   std::uint64_t seed = 1;
   Faults faults;
 };
@@ -73,12 +86,14 @@ struct WriteRequest {
 
 struct WriteReply {
   Outcome outcome = Outcome::applied;       // as reported, which need not be the truth
-  std::vector<Outcome> remove, add;         // per pair, as reported
+  std::vector<Outcome> remove, add;         // per pair, as reported; a remove of what is not there is `rejected`,
+                                            // which makes no failure of the whole
   Instant accepted{};                       // when the reply may leave the box
   std::string text;                         // reason for a refusal
 };
 
-// What really happened, for history checkers; the front ends never show it.
+// What really happened, for history checkers; the front ends never show it. What the box did by itself has the writers
+// "device:revert" and "device:power"; other users are "foreign".
 struct WriterLogEntry {
   Instant at{};
   std::string writer;
@@ -93,24 +108,33 @@ class SwitchModel {
   void advance(Instant now);                          // time never goes back
   Instant next_change() const;                        // when advance would change something, or kNever
 
+  // The matrix changes and goes dark at `now`; the reply may leave, and settling starts, at WriteReply::accepted.
   WriteReply write(const WriteRequest& request, Instant now);
+  // A command that writes nothing takes its place in the queue: when its reply may leave. Too soon after the one before
+  // it, it wedges the box as a write does.
+  Instant take_turn(Instant now);
   std::vector<CrossConnect> connections(Instant now); // as reported
   OutputReading reading(Position output, Instant now);
   void set_port(Position output, bool enabled, Instant now);
 
   // Faults on demand, and acts of God.
   void force(const std::string& fault, unsigned times = 1);       // name of a member of Faults; next `times` commands
+  void set_faults(const Faults& faults, Instant now);             // from now on
   bool draw(const std::string& fault);                            // for front ends: does it strike now? counts it
   void fail_port(Position output, Instant now);
+  void repair_port(Position output, Instant now);                 // also of a stuck mirror; settles anew
   void foreign_write(const WriteRequest& request, Instant now);
-  void power_cycle(Instant now, Duration off);
+  void power_cycle(Instant now, Duration off);                    // what is left: spec().cold_boot
+  void restart_management(Instant now, Duration off);             // warm: light stays
   bool up(Instant now) const;                                     // management answers
 
   // The truth.
   bool lit(const CrossConnect& pair, Instant now);                // light of `pair.in` arrives at `pair.out`
   const std::vector<WriterLogEntry>& writer_log() const;
+  void clear_writer_log();
   const std::map<std::string, std::uint64_t>& faults_struck() const;
   std::vector<Position> changed_outputs();                        // since the last call, for event streams
+  std::vector<Position> changed_outputs(std::uint64_t& cursor);   // the same for several readers; a cursor starts at 0
 
  private:
   struct Impl;
