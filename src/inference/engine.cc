@@ -19,25 +19,40 @@ namespace photonrail::inference {
 // raised once, from 0.1, 0.3 and 0.2 ms a pass, nothing for a sequence and 2 to 5 ms a request, after the residuals of
 // the open serving table had been seen; they are the only figures of this program of which that is true.
 //
+// Launches. These three engines are PyTorch programs and capture decoding only (TensorRT-LLM: cuda_graph_config is of
+// generation batches; SGLang likewise; vLLM captures passes of up to 512 tokens in pieces, and none with prompts in the
+// recipe of InferenceX for Llama 70B on B200, "cudagraph_mode": "FULL_DECODE_ONLY", benchmarks/70b_fp8_b200_docker.sh).
+// Longer passes of prompts are launched by the host at 35 us a kernel: what NVIDIA measured in TensorRT-LLM's PyTorch
+// flow on 8 GPUs (NVIDIA/TensorRT-LLM pull request 12653, "CPU dispatch interval (~35us)"). Others' figures: 16.4 ms
+// for 36 layers of Qwen3 4B uncaptured, whatever the length up to 513 tokens (wejoncy/sfllm pull request 46), 38 us for
+// each of our 12 kernels a layer. TensorRT engines launch from C++ and are left without.
+//
 // TensorRT-LLM of 2023 and 2024: up to 0.6 one decoding kernel for all models ("masked multi-head attention", page
 // gpt_attention of release 0.5); from 0.7 a grouped one for a few configurations, "LLAMA2 70B is one model that it
 // supports" (the same page of 0.7), so for groups of eight; quicker ones for Hopper from 0.10 (its release notes).
+// Up to 0.5 each half of a parallel block was reduced apart, from 0.6 the sum (FalconDecoderLayer in
+// tensorrt_llm/models/falcon/model.py). All-reduces were a plugin, norms kernels of TensorRT: not fused (reduce_fusion
+// came later and is off by default in its plugin configuration).
 // All-reduces of its own were off by default (use_custom_all_reduce = False in the plugin configuration of 0.5 to 0.8).
 // Its benchmark is a C++ session: no server, nothing done for a single sequence.
 Result<Engine> engine_of(std::string_view name) {
   Engine engine;
   engine.name = std::string(name);
-  if (name == "trtllm") return engine;
-  if (name == "trtllm-0.5" || name == "trtllm-0.7") {
+  if (name == "trtllm-0.5" || name == "trtllm-0.6" || name == "trtllm-0.7") {
     engine.passes_ahead = 0;
-    engine.grouped_decode = name == "trtllm-0.5" ? GroupedDecode::none : GroupedDecode::of_eight;
+    engine.fused_norm_reduce = false;
+    engine.parallel_reduced_once = name != "trtllm-0.5";
+    engine.grouped_decode = name == "trtllm-0.7" ? GroupedDecode::of_eight : GroupedDecode::none;
     engine.library = operators::CollectiveLibrary::nccl;
     engine.step_overhead = microseconds(100);
     engine.sequence_overhead = Time{};
     engine.request_overhead = milliseconds(1);
     return engine;
   }
+  engine.launch_time = microseconds(35);
+  if (name == "trtllm") return engine;
   if (name == "vllm") {
+    engine.captured_tokens = 512;
     engine.largest_batch = 1024;
     engine.step_overhead = microseconds(600);
     engine.sequence_overhead = microseconds(10);
@@ -62,8 +77,9 @@ Result<Engine> engine_of(std::string_view name) {
   }
   return fail(
       ErrorCode::invalid_input,
-      fmt::format("no engine \"{}\"; there are \"trtllm\", \"vllm\", \"sglang\", \"trtllm-0.7\" and \"trtllm-0.5\"",
-                  name));
+      fmt::format(
+          "no engine \"{}\"; there are \"trtllm\", \"vllm\", \"sglang\", and \"trtllm-0.5\", \"-0.6\", \"-0.7\"",
+          name));
 }
 
 }  // namespace photonrail::inference

@@ -19,8 +19,8 @@ enum class Dispatch : std::uint8_t {
   all_to_all,  // each token to the ranks of its experts only
 };
 
-// For which groups of query heads there is a decoding kernel that reads the cache once. For others the kernel works query
-// head by query head (operators/attention.h).
+// For which groups of query heads there is a decoding kernel that reads the cache once. For others the kernel works
+// query head by query head (operators/attention.h).
 enum class GroupedDecode : std::uint8_t { any, of_eight, none };
 
 // Defaults: a current TensorRT-LLM.
@@ -40,8 +40,13 @@ struct Engine {
   Time step_overhead = microseconds(300);    // host work of a pass that no kernel hides (scheduling, sampling, launch)
   Time sequence_overhead = microseconds(5);  // the same for each sequence of an attention copy in the pass
   Time kernel_gap;                           // between two kernels of a captured graph, beyond the launch floor
+  // Passes with prompts of more tokens than a captured graph takes are launched kernel by kernel: the host then takes
+  // at least this long for each, which shows where kernels are shorter.
+  Time launch_time;
+  std::int64_t captured_tokens = 0;
   Time request_overhead = milliseconds(30);  // of one request, outside the passes: HTTP, tokens from and to text
   bool fused_norm_reduce = true;             // all-reduce, residual sum and norm in one kernel
+  bool parallel_reduced_once = true;         // of a block whose halves run side by side the sum, else each half apart
   bool fused_quantisation = true;    // operands are quantised inside the kernels before them, or inside the product
   bool static_scales_apart = false;  // each operand is quantised by a kernel of its own, with a scale that is known
   bool fused_rope = true;  // rotary embedding and cache update are part of attention, else kernels of their own
@@ -61,7 +66,8 @@ struct Engine {
   double reserved_output = 1;
   std::int64_t block_tokens = 64;  // cache pages are whole
 };
-// "trtllm", "vllm", "sglang", and "trtllm-0.5", "trtllm-0.7" for those of 2023 and 2024; invalid_input for any other.
+// "trtllm", "vllm", "sglang", and "trtllm-0.5", "trtllm-0.6", "trtllm-0.7" for those of 2023 and 2024; invalid_input
+// for any other.
 Result<Engine> engine_of(std::string_view name);
 
 }  // namespace photonrail::inference

@@ -199,6 +199,43 @@ TEST(Plan, AParallelBlockReducesOncePerLayer) {
   EXPECT_NEAR(joined.prefill(1, 1000, 0).link_bytes / apart, 81.0 / 161, 1e-3);
 }
 
+// Releases up to 0.5 of TensorRT-LLM reduce both halves apart, and no release up to 0.9 has a norm in the all-reduce.
+TEST(Plan, OldEnginesReduceAndNormApart) {
+  EXPECT_FALSE(engine_of("trtllm-0.5")->parallel_reduced_once);
+  EXPECT_TRUE(engine_of("trtllm-0.6")->parallel_reduced_once);
+  const auto prefill = [](bool fused, bool once) {
+    Engine engine = *engine_of("trtllm-0.6");
+    engine.rank_spread = 0;
+    engine.fused_norm_reduce = fused;
+    engine.parallel_reduced_once = once;
+    return plan_of("falcon-180b", "A100", {}, {.tensor = 8}, engine).prefill(1, 2048, 0);
+  };
+  EXPECT_FALSE(engine_of("trtllm-0.7")->fused_norm_reduce);
+  // One in each of 80 layers and one of the embedding become 161; beside them one all-gather of logits.
+  EXPECT_NEAR(prefill(true, false).collective / prefill(true, true).collective, 161.0 / 81, 0.02);
+  // 81 norms of 2048 tokens read two and write two times 14,848 elements of 2 bytes, at 1.61 TB/s, and a launch each.
+  EXPECT_NEAR(prefill(false, true).pointwise - prefill(true, true).pointwise,
+              81 * (2048 * 4 * 14848 * 2.0 / 1.61e12 + 2.64e-6), 1e-4);
+}
+
+// The host needs 35 us for each kernel; captured or long passes do not wait for it.
+TEST(Plan, PassesOfPromptsWaitForTheirLaunches) {
+  Engine launched = *engine_of("vllm");
+  launched.rank_spread = 0;
+  Engine captured = launched;
+  captured.launch_time = Time{};
+  const Precision precision{Dtype::fp8, Dtype::fp8, Dtype::fp8, Dtype::bf16, Dtype::bf16};
+  const Plan with = plan_of("llama-3.1-70b", "B200", precision, {.tensor = 8}, launched);
+  const Plan without = plan_of("llama-3.1-70b", "B200", precision, {.tensor = 8}, captured);
+  // A layer: 4 products, attention, 2 all-reduces, rotary embedding, cache, activation, 4 quantisations. Embedding,
+  // its all-reduce, head, all-gather, 3 of sampling. And what the host does for a pass and a sequence.
+  EXPECT_NEAR(with.prefill(1, 1024, 0).seconds, (80 * 14 + 7) * 35e-6 + 610e-6, 1e-9);
+  EXPECT_LT(without.prefill(1, 1024, 0).seconds, 0.8 * with.prefill(1, 1024, 0).seconds);
+  EXPECT_DOUBLE_EQ(with.prefill(1, 512, 0).seconds, without.prefill(1, 512, 0).seconds);
+  EXPECT_DOUBLE_EQ(with.prefill(1, 8192, 0).seconds, without.prefill(1, 8192, 0).seconds);
+  EXPECT_DOUBLE_EQ(with.decode(600, 1000).seconds, without.decode(600, 1000).seconds);
+}
+
 TEST(Plan, PipelineStagesShareABatchAsMicroBatches) {
   const Plan one = plan_of("llama-3-70b", "H100", {}, {.tensor = 4});
   const Plan two = plan_of("llama-3-70b", "H100", {}, {.tensor = 4, .pipeline = 2});
@@ -268,7 +305,8 @@ RC_GTEST_PROP(PlanProperty, TheLargestBatchFitsAndTheNextDoesNot, ()) {
 }
 
 TEST(Engine, NamesAreKnownOrRefused) {
-  for (const char* name : {"trtllm", "vllm", "sglang"}) EXPECT_EQ(engine_of(name)->name, name);
+  for (const char* name : {"trtllm", "vllm", "sglang", "trtllm-0.5", "trtllm-0.6", "trtllm-0.7"})
+    EXPECT_EQ(engine_of(name)->name, name);
   EXPECT_NE(engine_of("tgi").error().message.find("\"vllm\""), std::string::npos);
 }
 

@@ -21,12 +21,13 @@
 // Prefill: of what is above the launch floor, B / R (rotary embedding and cache write: queries and outputs pass four
 // times, keys and values eight times) scales with the memory rate, the rest with the peak of the format.
 //
-// Decoding query head by query head. Older engines decode groups as if each query head had a cache of its own: one block
-// of threads per sequence and query head, CUDA cores, the heads of a group meeting in the second-level cache. The tables
-// hold that kernel for groups of 64: bf16 and fp8 take the same time there, so it is the work of blocks, not reading,
-// that counts: 3.3 to 3.4 TB/s of an fp8 cache per query head. Other groups: their query heads by 64, or reading the
-// cache once where that takes longer. Another GPU: by the rate at which its multiprocessors issue instructions, SMs x
-// clock, so as the fp32 peak, where GA100 has 64 fp32 lanes to an SM and later ones 128. Basis::extended at best.
+// Decoding query head by query head. Older engines decode groups as if each query head had a cache of its own: one
+// block of threads per sequence and query head, CUDA cores, the heads of a group meeting in the second-level cache. The
+// tables hold that kernel for groups of 64: bf16 and fp8 take the same time there, so it is the work of blocks, not
+// reading, that counts: 3.3 to 3.4 TB/s of an fp8 cache per query head. Other groups: their query heads by 64, or
+// reading the cache once where that takes longer. Another GPU: by the rate at which its multiprocessors issue
+// instructions, SMs x clock, so as the fp32 peak, where GA100 has 64 fp32 lanes to an SM and later ones 128.
+// Basis::extended at best.
 //
 // Latent attention with a value_size below head_size while decoding (MLA absorbed: one KV head) is not in the tables:
 // latency of the widest group at the same context, plus the larger of F / (0.66 P) and B / (0.89 M). The shares are
