@@ -263,7 +263,9 @@ void Coordinator::Impl::lost(Rank rank) {
     // What was granted and not begun ends here: it would be waited for in vain.
     for (std::size_t i = 0; i < group.batches.size(); ++i) {
       Batch& batch = group.batches[i];
-      if (batch.first < batch.last && !batch.closing) close(id, batch, kNobody, 0);
+      const bool through = std::any_of(group.state.begin(), group.state.end(),
+                                       [&](const MemberState& state) { return state.reached >= batch.last; });
+      if (batch.first < batch.last && !batch.closing && !through) close(id, batch, kNobody, 0);
       if (group.batches[i].closing) limit_if_answered(id, group.batches[i]);
     }
     release(id);
@@ -399,8 +401,9 @@ bool Coordinator::granted(GroupId group, Sequence sequence) const {
   return group < impl_->groups.size() && sequence <= impl_->groups[group].granted;
 }
 
-std::uint64_t Coordinator::digest() const {
+std::uint64_t Coordinator::digest(std::uint64_t salt) const {
   Digest digest;
+  digest.add(salt);
   impl_->add_to(digest);
   return digest.value();
 }

@@ -105,10 +105,11 @@ struct FailMessage {
   std::string reason;
 };
 
+// Drained after each input, and sent in the order of the members below: a limit may come before a stop that names it.
 struct CoordinatorOutputs {
   std::vector<GrantMessage> grants;
-  std::vector<StopMessage> stops;
   std::vector<LimitMessage> limits;
+  std::vector<StopMessage> stops;
   std::vector<FailMessage> failures;
   std::vector<SwitchCommand> commands;
   bool empty() const {
@@ -186,7 +187,7 @@ class Coordinator {
   // Groups and operations that wait, for status: announced by somebody and not granted; granted and not completed.
   std::uint64_t waiting() const;
   std::uint64_t running() const;
-  std::uint64_t digest() const;             // without outputs and counts
+  std::uint64_t digest(std::uint64_t salt = 0) const;  // without outputs and counts
 
  private:
   struct Impl;

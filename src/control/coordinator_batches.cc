@@ -68,17 +68,36 @@ bool Coordinator::Impl::stopped(Rank rank, GroupId id, Sequence granted_last, Se
                                   [&](const Batch& b) { return b.last == granted_last; });
   if (batch == group.batches.end() || highest_started < batch->first) return true;  // of a batch that is over
   const std::size_t index = member(rank, id);
+  MemberState& state = group.state[index];
   carry(rank, id, highest_started);
   if (ranks[rank].inside == id) ranks[rank].inside = kNoGroup;
+  if (state.reached > highest_started && !batch->closed) {
+    // It had issued something else before the grant came to it, and was taken to have gone through the batch.
+    state.reached = std::max(highest_started, state.completed);
+    ranks[rank].learner.clear();
+    ++counts.forgotten;
+  }
   if (batch->closing) {
     batch->stopped_at[index] = std::max(batch->stopped_at[index], highest_started);
   } else if (!batch->closed && highest_started < batch->last) {
     ++counts.mispredictions;
-    close(id, *batch, index, highest_started);
+    leave(id, *batch, index, highest_started);
   }
   watch_ports(id);
   settle(id);
   return true;
+}
+
+// A misprediction. Where somebody has started all of the batch already, it cannot end earlier.
+void Coordinator::Impl::leave(GroupId id, Batch& batch, std::size_t index, Sequence highest_started) {
+  GroupState& group = groups[id];
+  if (std::none_of(group.state.begin(), group.state.end(), [&](const auto& s) { return s.reached >= batch.last; })) {
+    close(id, batch, index, highest_started);
+    return;
+  }
+  batch.closed = true;
+  outputs.limits.push_back({group.members[index], id, batch.last, batch.last});
+  watched.insert(watched.end(), group.members.begin(), group.members.end());
 }
 
 void Coordinator::Impl::close(GroupId id, Batch& batch, std::size_t leaver, Sequence highest_started) {

@@ -92,6 +92,7 @@ struct Coordinator::Impl {
   Sequence extent(GroupId group, Sequence first) const;
   std::optional<GroupId> next_group(Rank rank) const;
   bool stopped(Rank rank, GroupId group, Sequence granted_last, Sequence highest_started);
+  void leave(GroupId group, Batch& batch, std::size_t index, Sequence highest_started);
   void close(GroupId group, Batch& batch, std::size_t leaver, Sequence highest_started);
   void limit_if_answered(GroupId group, Batch& batch);
 
