@@ -25,8 +25,10 @@ GroupHandle RankSession::add_group(std::string key, std::vector<control::Rank> m
 Sequence RankSession::issue(GroupHandle handle, bool alone) {
   Group& group = groups_[handle];
   PR_CHECK(group.ready && group.rail, "an operation of a group that the daemon does not know, or that needs no circuits");
+  leave_batches(group);
   ++group.issued;
-  group.alone.push_back(alone);
+  group.alone.push_back(alone && last_issued_ == handle);
+  last_issued_ = handle;
   announce_pending(group);
   return group.issued;
 }
@@ -34,9 +36,22 @@ Sequence RankSession::issue(GroupHandle handle, bool alone) {
 // Says every issued operation that no grant covers, once on this stream.
 void RankSession::announce_pending(Group& group) {
   if (!attached_ || !group.ready || group.stopped) return;
-  for (Sequence next = std::max(granted(group), group.announced) + 1; next <= group.issued; ++next) {
+  for (Sequence next = std::max(group.last_grant.last, group.announced) + 1; next <= group.issued; ++next) {
     send(control::Announce{group.id, next, group.alone[static_cast<std::size_t>(next - group.started - 1)]});
     group.announced = next;
+  }
+}
+
+// What has been issued counts as started: nothing will keep it.
+void RankSession::stop(Group& group) {
+  group.stopped = true;
+  group.stop_at = std::min(group.issued, group.last_grant.last);
+  if (attached_) send(control::Stopped{group.id, group.last_grant.last, group.stop_at});
+}
+
+void RankSession::leave_batches(const Group& entered) {
+  for (Group& group : groups_) {
+    if (&group != &entered && !group.stopped && group.issued < group.last_grant.last) stop(group);
   }
 }
 
@@ -45,8 +60,9 @@ std::vector<Start> RankSession::take_starts(Instant now) {
   if (!lease_valid(now) || failed()) return starts;
   for (GroupHandle handle = 0; handle < groups_.size(); ++handle) {
     Group& group = groups_[handle];
-    if (group.stopped) continue;
-    while (group.started < std::min(group.issued, granted(group))) {
+    Sequence through = std::min(group.issued, group.last_grant.last);
+    if (group.stopped) through = std::min(through, group.stop_at);
+    while (group.started < through) {
       const Sequence next = ++group.started;
       group.alone.erase(group.alone.begin());
       const auto range = std::find_if(group.grants.begin(), group.grants.end(),
@@ -73,8 +89,16 @@ void RankSession::finished(GroupHandle handle, Sequence sequence) {
 }
 
 void RankSession::waiting(GroupHandle handle, Sequence sequence) {
-  const Group& group = groups_[handle];
-  if (attached_ && sequence > group.started) send(control::Blocked{group.id, sequence});
+  const std::pair<GroupHandle, Sequence> wait{handle, sequence};
+  if (waiting_ == wait) return;
+  waiting_ = wait;
+  say_waiting();
+}
+
+void RankSession::say_waiting() {
+  if (!attached_ || !waiting_) return;
+  const Group& group = groups_[waiting_->first];
+  if (waiting_->second > group.last_grant.last) send(control::Blocked{group.id, waiting_->second});
 }
 
 std::vector<FailedOperation> RankSession::take_failures() { return std::exchange(failures_, {}); }
@@ -91,16 +115,17 @@ void RankSession::opened(Instant now) {
   control::Hello hello{spec_.job, spec_.job_epoch, spec_.rank, spec_.incarnation, {}, spec_.version};
   for (Group& group : groups_) {
     if (!group.ready || !group.rail) continue;
-    const Sequence announced = group.stopped ? granted(group) : std::max(granted(group), group.issued);
+    const Sequence announced = group.stopped ? group.last_grant.last : std::max(group.last_grant.last, group.issued);
     control::ResumedGroup resumed{group.id, group.finished, 0, 0, control::Path::rail, announced};
     group.announced = announced;
-    if (group.grants.empty()) hello.groups.push_back(resumed);
-    for (const Range& range : group.grants) {
+    const auto add = [&](const Range& range) {
       resumed.granted_first = range.first;
       resumed.granted = range.last;
       resumed.granted_path = range.path;
       hello.groups.push_back(resumed);
-    }
+    };
+    for (const Range& range : group.grants) add(range);
+    if (group.grants.empty()) add(group.last_grant);
   }
   send(std::move(hello));
 }
@@ -134,8 +159,11 @@ void RankSession::on(const control::Welcome& message, Instant now) {
   retry_after_ = {};
   for (Group& group : groups_) {
     if (!group.ready) send(group.registration);
-    if (group.ready && group.rail) announce_pending(group);  // what was issued since Hello
+    if (!group.ready || !group.rail) continue;
+    if (group.stopped) send(control::Stopped{group.id, group.last_grant.last, group.stop_at});
+    announce_pending(group);  // what was issued since Hello
   }
+  say_waiting();
 }
 
 void RankSession::on(const control::GroupReady& message, Instant) {
@@ -157,35 +185,43 @@ RankSession::Group* RankSession::group_with(control::GroupId id) {
 void RankSession::on(const control::Granted& message, Instant) {
   Group* group = group_with(message.group);
   if (group == nullptr) return;
-  const Sequence first = std::max(message.first, granted(*group) + 1);
-  if (first > message.last || message.first > granted(*group) + 1) return;  // known already, or a gap
-  const bool extends = !group->grants.empty() && group->grants.back().path == message.path;
-  if (extends) group->grants.back().last = message.last;
-  else group->grants.push_back({first, message.last, message.path});
+  // Repeated grants begin where an earlier one did; a gap means that one is on its way again.
+  if (message.first != group->last_grant.last + 1 || message.last < message.first) return;
+  group->last_grant = {message.first, message.last, message.path};
+  group->grants.push_back(group->last_grant);
 }
 
 void RankSession::on(const control::Stop& message, Instant) {
   Group* group = group_with(message.group);
   if (group == nullptr) return;
   // The end of the batch as granted says which one is meant; another one has been closed already.
-  if (granted(*group) == message.granted_last) group->stopped = true;
-  send(control::Stopped{message.group, message.granted_last, std::min(group->started, message.granted_last)});
+  if (group->last_grant.last == message.granted_last && !group->stopped) return stop(*group);
+  const Sequence through = group->stopped ? group->stop_at : group->issued;
+  send(control::Stopped{message.group, message.granted_last, std::min(through, message.granted_last)});
 }
 
 void RankSession::on(const control::Limit& message, Instant) {
   Group* group = group_with(message.group);
-  if (group == nullptr || !group->stopped || granted(*group) != message.granted_last) return;
-  PR_CHECK(message.last >= group->started, "a batch is cut before an operation that has started");
+  const bool meant = group != nullptr && group->last_grant.last == message.granted_last &&
+                     message.last >= group->last_grant.first && message.last <= message.granted_last;
+  if (!meant) return;
+  const Sequence kept = group->stopped ? group->stop_at : group->started;
+  if (message.last < kept) {
+    failure_ = "the daemon cuts a batch before an operation that has started";
+    return;
+  }
   group->stopped = false;
-  while (!group->grants.empty() && group->grants.back().first > message.last) group->grants.pop_back();
-  if (!group->grants.empty()) group->grants.back().last = std::min(group->grants.back().last, message.last);
-  group->announced = std::min(group->announced, std::max(message.last, group->started));
+  group->last_grant.last = message.last;
+  if (!group->grants.empty()) group->grants.back().last = message.last;
+  while (!group->grants.empty() && group->grants.front().last <= group->finished) group->grants.pop_front();
+  group->announced = std::min(group->announced, message.last);
   announce_pending(*group);
+  say_waiting();
 }
 
 void RankSession::on(const control::Failed& message, Instant) {
   Group* group = group_with(message.group);
-  if (group == nullptr || message.sequence <= granted(*group)) return;
+  if (group == nullptr || message.sequence <= group->last_grant.last || message.sequence > group->issued) return;
   if (group->failed_from != 0 && group->failed_from <= message.sequence) return;
   group->failed_from = message.sequence;
   const auto handle = static_cast<GroupHandle>(group - groups_.data());

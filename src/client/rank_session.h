@@ -11,13 +11,17 @@
 // the moment at which the message that renewed it was *sent*, less the margin, so that clocks need not agree (only their
 // rates, to margin / lease). What was started is finished by the caller whatever happens; the daemon keeps its circuits.
 // A rank that was given up by the daemon (lease over, newer life of the job) has failed for good: `failed()`.
+// A program that issues an operation of another group before it has issued all of a batch has left the batch: the session
+// says so (Stopped) before it announces, and starts no more of the batch until the daemon has limited it.
 // Nothing is sent twice on one stream; on a new stream Hello says where the rank stands, and what the daemon may not
 // have heard is said again. Whatever comes twice or late is ignored.
 // One thread.
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/instant.h"
@@ -55,7 +59,8 @@ class RankSession {
   GroupHandle add_group(std::string key, std::vector<control::Rank> members, control::RegisterGroup::Shape shape);
   bool ready(GroupHandle group) const { return groups_[group].ready; }
   bool rail(GroupHandle group) const { return groups_[group].rail; }   // else: no operation of it asks the daemon
-  control::Sequence issue(GroupHandle group, bool alone);              // needs ready() and rail()
+  // Needs ready() and rail(). `alone`: of no other group an operation has been issued and not yet waited for.
+  control::Sequence issue(GroupHandle group, bool alone);
   void finished(GroupHandle group, control::Sequence sequence);        // of one that was started
   void waiting(GroupHandle group, control::Sequence sequence);         // of one that was issued and not started
   std::vector<Start> take_starts(Instant now);
@@ -89,15 +94,17 @@ class RankSession {
     control::Sequence issued = 0, started = 0, finished = 0, announced = 0;
     std::vector<bool> alone;                  // of the operations from started + 1 on
     std::deque<Range> grants;                 // those not yet finished
+    Range last_grant;                         // also when it is finished; its first is the highest seen
     std::deque<control::Sequence> early;      // finished beyond `finished`, ascending
-    bool stopped = false;                     // start nothing until the limit comes
+    bool stopped = false;                     // start nothing beyond stop_at until the limit comes
+    control::Sequence stop_at = 0;
     control::Sequence failed_from = 0;        // this one and later ones never start; 0: none
   };
 
-  control::Sequence granted(const Group& group) const {
-    return group.grants.empty() ? group.finished : group.grants.back().last;
-  }
   void announce_pending(Group& group);
+  void stop(Group& group);
+  void leave_batches(const Group& entered);
+  void say_waiting();
   Group* group_with(control::GroupId id);
   void on(const control::Welcome& message, Instant now);
   void on(const control::GroupReady& message, Instant now);
@@ -118,6 +125,8 @@ class RankSession {
   control::Epoch epoch_ = 0;
   Duration lease_{}, margin_{}, retry_after_{};
   Instant lease_until_{}, next_renewal_ = kNever;
+  std::optional<std::pair<GroupHandle, control::Sequence>> waiting_;   // what the program waits for, as far as it said
+  GroupHandle last_issued_ = 0xffffffff;      // group of the last operation
   std::deque<Instant> asked_;                 // when Hello and each Renew without an answer were sent
 };
 

@@ -48,7 +48,7 @@ TEST_F(RankSessionTest, RegistersThenAnnouncesThenStartsWhenGranted) {
   const auto announced = sent<Announce>();
   ASSERT_EQ(announced.size(), 1U);
   EXPECT_EQ(announced[0].group, 4U);
-  EXPECT_TRUE(announced[0].alone);
+  EXPECT_FALSE(announced[0].alone);  // something else may have come before it
   EXPECT_TRUE(starts().empty());
   session.receive(Granted{4, 1, 1, Path::rail}, at(1s));
   EXPECT_EQ(starts(), std::vector<Sequence>{1});
@@ -113,11 +113,58 @@ TEST_F(RankSessionTest, AfterAStopNothingStartsUntilTheLimit) {
   session.issue(group, true);
   session.issue(group, true);
   EXPECT_TRUE(starts().empty());
+  session.receive(Limit{4, 5, 1}, at(1s));
+  EXPECT_TRUE(session.failed());  // two have started
+}
+
+TEST_F(RankSessionTest, TheLimitEndsTheGrantAndWhatLiesBeyondIsAnnouncedAgain) {
+  attach();
+  session.issue(group, true);
+  session.issue(group, true);
+  session.receive(Granted{4, 1, 5, Path::rail}, at(1s));
+  starts();
+  session.receive(Stop{4, 5}, at(1s));
+  session.issue(group, true);
+  session.issue(group, true);
+  session.take_messages();
   session.receive(Limit{4, 5, 3}, at(1s));
   EXPECT_EQ(starts(), std::vector<Sequence>{3});
   const auto announced = sent<Announce>();
   ASSERT_EQ(announced.size(), 1U);
   EXPECT_EQ(announced[0].sequence, 4U);
+}
+
+TEST_F(RankSessionTest, LeavingABatchIsSaidFirst) {
+  const GroupHandle other = session.add_group("pp", {0, 2}, RegisterGroup::Shape::pair);
+  attach();
+  session.receive(GroupReady{"pp", 5, true, ""}, at(0s));
+  session.issue(group, true);
+  session.receive(Granted{4, 1, 4, Path::rail}, at(1s));
+  session.take_messages();
+  session.issue(other, false);
+  const auto messages = session.take_messages();
+  ASSERT_EQ(messages.size(), 2U);
+  const auto* stopped = std::get_if<Stopped>(&messages[0]);
+  ASSERT_NE(stopped, nullptr);
+  EXPECT_EQ(stopped->granted_last, 4U);
+  EXPECT_EQ(stopped->highest_started, 1U);   // issued counts: it will start
+  EXPECT_TRUE(std::holds_alternative<Announce>(messages[1]));
+  session.issue(group, false);
+  EXPECT_EQ(starts(), std::vector<Sequence>{1});
+  session.receive(Limit{4, 4, 1}, at(1s));
+  EXPECT_EQ(sent<Announce>().size(), 1U);
+}
+
+TEST_F(RankSessionTest, AWaitIsSaidOnceAndAgainAfterABreak) {
+  attach();
+  session.issue(group, true);
+  session.waiting(group, 1);
+  session.waiting(group, 1);
+  EXPECT_EQ(sent<Blocked>().size(), 1U);
+  session.closed();
+  session.opened(at(2s));
+  session.receive(Welcome{1, 10s, 1s}, at(2s));
+  EXPECT_EQ(sent<Blocked>().size(), 1U);
 }
 
 TEST_F(RankSessionTest, ARepeatedStopOrLimitOfAnOldBatchChangesNothing) {
@@ -160,17 +207,17 @@ TEST_F(RankSessionTest, AfterABreakHelloSaysWhereTheRankStands) {
 TEST_F(RankSessionTest, AStopDiesWithItsController) {
   attach(at(0s), 1);
   session.issue(group, true);
-  session.issue(group, true);
   session.receive(Granted{4, 1, 2, Path::rail}, at(1s));
   session.receive(Stop{4, 2}, at(1s));
+  session.issue(group, true);
   session.closed();
   session.opened(at(2s));
   session.receive(Welcome{1, 10s, 1s}, at(2s));
-  EXPECT_TRUE(starts(at(2s)).empty());         // the same controller will say the limit
+  EXPECT_EQ(starts(at(2s)), std::vector<Sequence>{1});   // the same controller will say the limit
   session.closed();
   session.opened(at(3s));
   session.receive(Welcome{2, 10s, 1s}, at(3s));
-  EXPECT_EQ(starts(at(3s)).size(), 2U);
+  EXPECT_EQ(starts(at(3s)), std::vector<Sequence>{2});
 }
 
 TEST_F(RankSessionTest, AGapInGrantsIsNotTaken) {
