@@ -39,7 +39,7 @@ struct Engine {
   std::int64_t largest_batch = 2048;         // most sequences of one attention copy
   Time step_overhead = microseconds(300);    // host work of a pass that no kernel hides (scheduling, sampling, launch)
   Time sequence_overhead = microseconds(5);  // the same for each sequence of an attention copy in the pass
-  Time kernel_gap;                           // between two kernels of a captured graph, beyond the launch floor
+  Time kernel_gap;                           // between two kernels, beyond what graphs have (in the launch floor)
   // Passes with prompts of more tokens than a captured graph takes are launched kernel by kernel: the host then takes
   // at least this long for each, which shows where kernels are shorter.
   Time launch_time;

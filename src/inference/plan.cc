@@ -214,6 +214,12 @@ StepTime Plan::without_attention(const Rows& rows) const {
   return step;
 }
 
+// The host runs ahead of long kernels and falls behind short ones.
+void Plan::wait_for_launches(StepTime& step) const {
+  const double launches = kernel_count_ * to_seconds(engine_.launch_time);
+  step.overhead += std::max(0.0, launches - (step.linear + step.attention + step.collective + step.pointwise));
+}
+
 void Plan::close(StepTime& step) const {
   step.collective += skew_ * (step.linear + step.attention + step.pointwise);
   step.seconds = step.linear + step.attention + step.collective + step.pointwise + step.overhead;
@@ -238,6 +244,7 @@ StepTime Plan::evaluate(const Pass& pass) const {
   StepTime step = without_attention(rows);
   add_decode_attention(rows[kDecodes], pass.context, 1, step);
   add_prefill_attention(per_copy(pass.prompts), pass.tokens, pass.past, step);
+  if (pass.prompts > 0 && rows[kTokens] > static_cast<double>(engine_.captured_tokens)) wait_for_launches(step);
   close(step);
   return step;
 }

@@ -227,6 +227,7 @@ class Plan {
   void add_prefill_attention(double sequences, double tokens, double past, StepTime& step) const;
   void add_index(double queries, double context, double times, StepTime& step) const;
   StepTime without_attention(const Rows& rows) const;
+  void wait_for_launches(StepTime& step) const;
   void close(StepTime& step) const;  // total and bound
   double per_copy(double sequences) const;
   double micro_batch(double batch) const;
@@ -253,7 +254,7 @@ class Plan {
   double index_heads_ = 0;
   double index_size_ = 0;
   double latent_heads_ = 0;  // of one rank
-  double kernel_count_ = 0;  // of a pass, for gaps
+  double kernel_count_ = 0;  // of a pass, for gaps and launches
   double copies_ = 1;
   double stages_ = 1;
   double step_overhead_ = 0;

@@ -211,13 +211,15 @@ class PlanCompiler {
 
   void add_attention() {
     add_norm(layers_);
+    plan_.kernel_count_ += attention_layers_;
     if (latent()) {
       add_latent_attention();
     } else {
       add_grouped_query_attention();
     }
     // The residual sum of a parallel block covers both halves, so one all-reduce does.
-    add_transfer(Collective::all_reduce, span(parallel_.tensor), hidden_bytes(), model_.parallel_block ? 0 : layers_);
+    const bool later = model_.parallel_block && engine_.parallel_reduced_once;
+    add_transfer(Collective::all_reduce, span(parallel_.tensor), hidden_bytes(), later ? 0 : layers_);
   }
 
   void add_grouped_query_attention() {

@@ -29,7 +29,7 @@ constexpr double kTokensMax = 1 << 24;
 constexpr double kWorkersMax = 4096;
 constexpr double kRateMax = 1e17;  // bit/s
 
-constexpr std::string_view kEngines[] = {"trtllm", "vllm", "sglang", "trtllm-0.7", "trtllm-0.5"};
+constexpr std::string_view kEngines[] = {"trtllm", "vllm", "sglang", "trtllm-0.7", "trtllm-0.6", "trtllm-0.5"};
 
 }  // namespace
 

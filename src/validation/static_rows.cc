@@ -4,7 +4,7 @@
 // the unit that a row gives is taken as it is written. Attention while decoding: up to 0.6 one kernel for all models,
 // in which every query head reads the cache ("masked multi-head attention", docs/source/gpt_attention.md of 0.5.0);
 // from 0.7 a kernel for grouped queries for a few configurations ("LLAMA2 70B is one model that it supports", the same
-// page of 0.7), so for groups of eight; for any group later. FP8 engines had an fp8 cache, FP16 engines an fp16 one.
+// page of 0.7), so for groups of eight. FP8 engines had an fp8 cache, FP16 engines an fp16 one.
 #include <fmt/format.h>
 
 #include "inference/serving.h"
@@ -15,10 +15,17 @@
 namespace photonrail::validation {
 namespace {
 
-constexpr std::string_view kGroupedSince = "0.7";
+bool counts_each_gpu(const Csv& table, std::size_t row) {
+  return table.text(row, "throughput_unit_as_published").find("/gpu") != std::string::npos;
+}
 
-// Rows without a version are of pages before 0.8.
-bool grouped_kernels(std::string_view version) { return !version.empty() && version >= kGroupedSince; }
+// Rows without a version are of pages before 0.8: that of 0.5 counts tokens of all GPUs; that of 0.6 tokens of one, and
+// repeats the latencies of 0.5 ("The following data is from TensorRT-LLM v0.5").
+std::string_view engine_name(const Csv& table, std::size_t row) {
+  if (!table.text(row, "trtllm_version").empty()) return "trtllm-0.7";
+  const bool throughput = table.column("throughput_unit_as_published").has_value();
+  return throughput && counts_each_gpu(table, row) ? "trtllm-0.6" : "trtllm-0.5";
+}
 
 std::string format_of(std::string_view gpu_and_precision) {
   if (gpu_and_precision.find("FP8") != std::string_view::npos) return "fp8";
@@ -33,8 +40,7 @@ Result<InferenceSetup> setup_of(const Csv& table, std::size_t row, const Scoring
   PR_ASSIGN(setup.precision, precision_of(format_of(table.text(row, "gpu_and_precision")), setup.model, "trtllm"));
   PR_ASSIGN(const double tp, table.number(row, "tp"));
   setup.parallel.tensor = static_cast<std::int64_t>(tp);
-  const std::string_view version = table.text(row, "trtllm_version");
-  PR_ASSIGN(setup.engine, inference::engine_of(grouped_kernels(version) ? "trtllm-0.7" : "trtllm-0.5"));
+  PR_ASSIGN(setup.engine, inference::engine_of(engine_name(table, row)));
   return setup;
 }
 
@@ -72,7 +78,7 @@ Result<std::vector<Point>> score_static_batch(const Csv& table, const Scoring& s
     PR_ASSIGN(const double input, table.number(row, "input_len"));
     PR_ASSIGN(const double output, table.number(row, "output_len"));
     PR_ASSIGN(point.row.published, table.number(row, "throughput_value"));
-    const bool per_gpu = table.text(row, "throughput_unit_as_published").find("/gpu") != std::string::npos;
+    const bool per_gpu = counts_each_gpu(table, row);
     if (per_gpu) point.row.unit += "/GPU";
     point.regime = fmt::format("static batch, {} input", input >= 1024 ? "long" : "short");
     score_row(point, table, row, scoring, shelf, "static-throughput",
