@@ -17,6 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr unsigned kTries = 4;                 // writes of one pair before the intent gives it up
+constexpr unsigned kTriesBeforeRevival = 2;    // removes of a pair that stays, before it is taken for a stale entry
 constexpr unsigned kSilences = 2;              // commands without a usable answer before the connection is renewed
 constexpr unsigned kDoublingsMax = 10;         // of the back-off
 constexpr unsigned kPowerReadings = 2;         // above the floor, where the switch tells no status
@@ -35,7 +36,7 @@ struct Work {
   std::optional<Outcome> final;       // given up with
   bool seen = false;                  // adds: a read showed it
   bool settled = false;               // adds: light is there
-  std::uint64_t settled_at_read = 0;
+  std::uint64_t judged_at_read = 0;   // number of the last read before the light was judged
   unsigned readings = 0;              // in a row, with light
   Instant settle_by = kNever;
 };
@@ -239,7 +240,7 @@ struct Reconciler::Impl {
     bool looked = false;
     bool waits = false;
     for (Work& w : a.add) {
-      if (!w.seen || w.settled || w.final) continue;
+      if (!w.seen || w.final) continue;
       if (std::binary_search(asked.begin(), asked.end(), w.pair.out)) {
         judge_light(w, w.pair.out < seen.size() ? seen[w.pair.out] : OutputReading{}, now);
         looked = true;
@@ -256,20 +257,26 @@ struct Reconciler::Impl {
     const bool tuned = !lost && (!can.status || reading.status == PortStatus::tuned);
     const bool bright = !can.power || (reading.power_dbm && *reading.power_dbm >= spec.power_floor_dbm);
     w.readings = tuned && bright ? w.readings + 1 : 0;
+    w.settled = w.settled && w.readings > 0;
     const bool late = now >= w.settle_by;
     if (lost || (late && w.readings == 0)) {
       w.final = Outcome::failed;
+      wants_confirmation(w);
       say(Alarm::Kind::port_failed, {w.pair},
           fmt::format("no light at output {}: {}", w.pair.out, name(reading.status)));
       return;
     }
-    if (w.readings >= (can.status ? 1 : kPowerReadings)) settle(w);
+    if (!w.settled && w.readings >= (can.status ? 1 : kPowerReadings)) settle(w);
   }
 
-  // The matrix is read once more before the intent is done: the light may have come from another input.
   void settle(Work& w) {
     w.settled = true;
-    w.settled_at_read = reads;
+    wants_confirmation(w);
+  }
+
+  // The matrix is read once more before the intent ends: the light may have come from another input.
+  void wants_confirmation(Work& w) {
+    w.judged_at_read = reads;
     must_read = true;
   }
 
@@ -279,7 +286,7 @@ struct Reconciler::Impl {
       const Outcome outcome = told ? answer.pairs[i] : answer.outcome;
       Active* a = find(written[i].first);
       if (!a) continue;
-      Work* w = find(kind == Command::Kind::remove ? a->remove : a->add, written[i].second);
+      Work* w = find(*a, written[i].second);
       if (!w) continue;
       w->last = outcome;
       if (outcome != Outcome::applied || w->tries > 1) a->not_before = std::max(a->not_before, now + backoff(w->tries));
@@ -297,9 +304,11 @@ struct Reconciler::Impl {
     return nullptr;
   }
 
-  static Work* find(std::vector<Work>& works, const CrossConnect& pair) {
-    for (Work& w : works) {
-      if (w.pair == pair) return &w;
+  static Work* find(Active& a, const CrossConnect& pair) {
+    for (std::vector<Work>* works : {&a.remove, &a.add}) {
+      for (Work& w : *works) {
+        if (w.pair == pair) return &w;
+      }
     }
     return nullptr;
   }
@@ -383,7 +392,7 @@ struct Reconciler::Impl {
 
   Outcome add_outcome(const Work& w) const {
     if (w.final) return *w.final;
-    const bool confirmed = w.settled && reads > w.settled_at_read;
+    const bool confirmed = w.settled && reads > w.judged_at_read;
     if (confirmed && contains(held.connections, w.pair)) return Outcome::applied;
     if (w.settled && !ready) return Outcome::unknown;
     if (!known(w)) return w.tries == 0 ? Outcome::rejected : Outcome::unknown;
@@ -450,8 +459,8 @@ struct Reconciler::Impl {
 
   // ---- what an intent needs next. Called with a matrix that was read after the last write.
   struct Needs {
-    std::vector<std::size_t> remove, add;   // indices of works that may be written now
-    bool waits = false;                     // for time or light
+    std::vector<Work*> remove, add;   // may be written now
+    bool waits = false;               // for time or light
   };
 
   Needs needs_of(Active& a, Instant now) {
@@ -459,23 +468,32 @@ struct Reconciler::Impl {
     if (find_conflict(a)) return needs;
     bool removing = false;
     bool given_up = false;
-    for (std::size_t i = 0; i < a.remove.size(); ++i) {
-      Work& w = a.remove[i];
+    for (Work& w : a.remove) {
       if (!contains(held.connections, w.pair)) continue;
       if (w.tries >= kTries) {
         given_up = true;
         continue;
       }
       removing = true;
-      if (now >= a.not_before) needs.remove.push_back(i);
+      if (now >= a.not_before) (must_revive(w) ? needs.add : needs.remove).push_back(&w);
     }
     if (removing && !given_up) {
       needs.waits = true;
       return needs;
     }
     needs.remove.clear();
-    for (std::size_t i = 0; i < a.add.size(); ++i) look_at_add(a, i, given_up, now, needs);
+    needs.add.clear();
+    for (Work& w : a.add) look_at_add(a, w, given_up, now, needs);
     return needs;
+  }
+
+  // A pair that stays after removes may be an entry of its status table alone. Such an entry goes
+  // when the pair is made once more, then removed (sonic-net/sonic-mgmt issue 25382). Its ports are this intent's.
+  bool must_revive(const Work& w) const {
+    if (w.tries != kTriesBeforeRevival) return false;
+    return std::none_of(held.connections.begin(), held.connections.end(), [&](const CrossConnect& pair) {
+      return pair != w.pair && share_port(pair, w.pair);
+    });
   }
 
   // Rule 5: a port that is held by a pair which the intent does not remove.
@@ -496,9 +514,11 @@ struct Reconciler::Impl {
     return true;
   }
 
-  void look_at_add(Active& a, std::size_t index, bool given_up, Instant now, Needs& needs) {
-    Work& w = a.add[index];
-    if (w.final) return;
+  void look_at_add(Active& a, Work& w, bool given_up, Instant now, Needs& needs) {
+    if (w.final) {
+      needs.waits = needs.waits || reads <= w.judged_at_read;
+      return;
+    }
     if (!contains(held.connections, w.pair)) {
       if (w.seen) {  // rule 4: it vanished
         w.final = Outcome::failed;
@@ -507,11 +527,11 @@ struct Reconciler::Impl {
       }
       if (given_up || w.tries >= kTries) return;
       needs.waits = true;
-      if (now >= a.not_before) needs.add.push_back(index);
+      if (now >= a.not_before) needs.add.push_back(&w);
       return;
     }
     if (!w.seen) start_settling(a, w, now);
-    if (!w.settled || reads <= w.settled_at_read) needs.waits = true;
+    if (!w.settled || reads <= w.judged_at_read) needs.waits = true;
   }
 
   // A pair that was there before this intent wrote it has had its time already; the readings show it at once.
@@ -571,7 +591,7 @@ struct Reconciler::Impl {
     for (const Active& a : active) {
       if (now < a.reading_at) continue;
       for (const Work& w : a.add) {
-        if (w.seen && !w.settled && !w.final) asked.push_back(w.pair.out);
+        if (w.seen && !w.final) asked.push_back(w.pair.out);  // settled ones too: all have light at one time
       }
     }
     if (asked.empty()) return false;
@@ -589,12 +609,12 @@ struct Reconciler::Impl {
   }
 
   bool write_something(Instant now) {
-    std::vector<std::pair<Active*, std::size_t>> remove, add;
+    std::vector<std::pair<Active*, Work*>> remove, add;
     std::set<IntentId> over;
     for (Active& a : active) {
       const Needs needs = needs_of(a, now);
-      for (const std::size_t i : needs.remove) remove.emplace_back(&a, i);
-      for (const std::size_t i : needs.add) add.emplace_back(&a, i);
+      for (Work* w : needs.remove) remove.emplace_back(&a, w);
+      for (Work* w : needs.add) add.emplace_back(&a, w);
       if (!needs.waits) over.insert(a.intent.id);
     }
     const bool removes = !remove.empty();
@@ -618,25 +638,24 @@ struct Reconciler::Impl {
     return std::any_of(active.begin(), active.end(), due) && begin_next(now);
   }
 
-  void write(Command::Kind what, std::vector<std::pair<Active*, std::size_t>>& works, Instant now) {
+  void write(Command::Kind what, std::vector<std::pair<Active*, Work*>>& works, Instant now) {
     const std::size_t most = std::max<std::size_t>(1, driver->capabilities().max_batch);
     if (works.size() > most) works.resize(most);
     Command command{what, {}, {}, true};
     std::vector<WriteRecord> announced;
     written.clear();
-    for (const auto& [a, index] : works) {
-      Work& w = (what == Command::Kind::remove ? a->remove : a->add)[index];
-      ++w.tries;
-      w.sent_at_read = reads;
-      w.last = Outcome::unknown;
-      command.pairs.push_back(w.pair);
-      written.emplace_back(a->intent.id, w.pair);
-      explained.insert(w.pair);
+    for (const auto& [a, w] : works) {
+      ++w->tries;
+      w->sent_at_read = reads;
+      w->last = Outcome::unknown;
+      command.pairs.push_back(w->pair);
+      written.emplace_back(a->intent.id, w->pair);
+      explained.insert(w->pair);
       if (announced.empty() || announced.back().id != a->intent.id) {
         announced.push_back(record_of(*a));
         ++a->writes;
       }
-      (what == Command::Kind::remove ? announced.back().remove : announced.back().add).push_back(w.pair);
+      (what == Command::Kind::remove ? announced.back().remove : announced.back().add).push_back(w->pair);
     }
     must_read = true;
     begin(command, now);
