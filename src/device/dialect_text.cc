@@ -134,6 +134,13 @@ std::optional<ModelSize> size_in_model(std::string_view model) {
   return std::nullopt;
 }
 
+Outcome outcome_of_pairs(const std::vector<Outcome>& pairs) {
+  Outcome worst = Outcome::applied;
+  for (const Outcome pair : pairs) worst = std::max(worst, pair);
+  const bool all_refused = std::all_of(pairs.begin(), pairs.end(), [](Outcome o) { return o == Outcome::rejected; });
+  return worst == Outcome::rejected && !all_refused ? Outcome::failed : worst;
+}
+
 void LineReader::feed(std::string_view bytes) {
   while (!bytes.empty()) {
     const auto end = bytes.find('\n');

@@ -2,6 +2,7 @@
 // each, no exceptions, no locale. Free functions are reentrant.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -45,6 +46,18 @@ struct ModelSize {
   bool symmetric = false;  // any port to any port: one number space, a circuit joins both directions
 };
 std::optional<ModelSize> size_in_model(std::string_view model);
+
+// Of a command, from the outcomes of its pairs: refused only where nothing of it was done.
+Outcome outcome_of_pairs(const std::vector<Outcome>& pairs);
+
+// `f` gets the items in their order, at most `size` at a time.
+template <class T, class F>
+void for_each_chunk(const std::vector<T>& items, std::size_t size, F&& f) {
+  for (std::size_t from = 0; from < items.size(); from += size) {
+    const auto begin = items.begin() + static_cast<std::ptrdiff_t>(from);
+    f(std::vector<T>(begin, begin + static_cast<std::ptrdiff_t>(std::min(size, items.size() - from))));
+  }
+}
 
 // Lines out of a byte stream that is cut anywhere. A line ends with LF or CR LF, which are taken off.
 class LineReader {

@@ -2,8 +2,8 @@
 //
 // Ports count from 1 in one number space: ingress 1..N, egress N+1..N+M. Lists are SCPI-99 channel lists, (@1,2,3);
 // a cross-connect list is two of them, (@1,2),(@17,18), or one pair of lists for each patch, (@1),(@17);(@2),(@18),
-// and an empty one is (@),(@) or <none>. A symmetric box (model -NxCC-) has one space 1..N and patches without direction:
-// patch a-b carries light from a to b and from b to a, thus the cross-connects {a, b} and {b, a}.
+// and an empty one is (@),(@) or <none>. A symmetric box (model -NxCC-) has one space 1..N and patches without
+// direction: patch a-b carries light from a to b and from b to a, thus the cross-connects {a, b} and {b, a}.
 // Sources: SCPI-99 volume 1 (syntax, errors); IEEE 488.2; drivers wllzhk/Polatis_OST_Controller (OXC.py),
 // hpn-bristol/devicecontrol-polatis, FSlyne/tcd_dcu_optical.
 #pragma once

@@ -29,25 +29,6 @@ Outcome outcome_of(int code, std::size_t pairs) {
   return not_executed && pairs <= 1 ? Outcome::rejected : Outcome::failed;
 }
 
-template <class T, class F>
-void for_each_chunk(const std::vector<T>& items, std::size_t size, F&& f) {
-  for (std::size_t from = 0; from < items.size(); from += size) {
-    const auto begin = items.begin() + static_cast<std::ptrdiff_t>(from);
-    f(std::vector<T>(begin, begin + static_cast<std::ptrdiff_t>(std::min(size, items.size() - from))));
-  }
-}
-
-Outcome worst(Outcome a, Outcome b) { return std::max(a, b); }
-
-// Of a command from its pairs: refused only where nothing of it was done.
-Outcome outcome_of(const std::vector<Outcome>& pairs) {
-  if (pairs.empty()) return Outcome::applied;
-  Outcome result = Outcome::applied;
-  for (const Outcome pair : pairs) result = worst(result, pair);
-  const bool all_refused = std::all_of(pairs.begin(), pairs.end(), [](Outcome o) { return o == Outcome::rejected; });
-  return result == Outcome::rejected && !all_refused ? Outcome::failed : result;
-}
-
 }  // namespace
 
 ScpiDriver::ScpiDriver() : reader_(kReplyMax) {
@@ -244,7 +225,7 @@ void ScpiDriver::on_reply(const Reply& reply) {
 void ScpiDriver::advance() {
   lines_.pop_front();
   if (!lines_.empty()) return send_next();
-  finish(answer_.pairs.empty() ? Outcome::applied : outcome_of(answer_.pairs));
+  finish(answer_.pairs.empty() ? Outcome::applied : outcome_of_pairs(answer_.pairs));
 }
 
 void ScpiDriver::finish(Outcome outcome) {
@@ -364,7 +345,7 @@ void ScpiDriver::on_write(const Reply& reply) {
 
 void ScpiDriver::on_error(const Reply& reply) {
   if (reply.error.code != 0 && ++errors_read_ < kErrorsMax) return send_next();
-  finish(answer_.pairs.empty() ? line_outcome_ : outcome_of(answer_.pairs));
+  finish(answer_.pairs.empty() ? line_outcome_ : outcome_of_pairs(answer_.pairs));
 }
 
 std::vector<Frame> ScpiDriver::take_frames() { return std::exchange(frames_, {}); }

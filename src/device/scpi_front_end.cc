@@ -15,7 +15,6 @@ using scpi::Port;
 
 constexpr std::size_t kUnitsMax = 256;    // in one line
 constexpr std::size_t kErrorsMax = 32;    // in the queue
-constexpr Duration kStall = std::chrono::seconds(1);  // of a box that was asked too fast
 
 // SCPI-99 volume 1, 21.8.
 constexpr int kSyntaxError = -102, kParameterNotAllowed = -108, kMissingParameter = -109, kUndefinedHeader = -113;
@@ -133,24 +132,15 @@ void ScpiFrontEnd::receive(ConnectionId connection, const Frame& frame, Instant 
   }
 }
 
-// A box that is asked again within its gap stops listening for a while and then carries on.
-Instant ScpiFrontEnd::stall(Session& session, Instant now) {
-  const Duration gap = model_.spec().min_gap;
-  const bool too_fast = gap > Duration{} && session.last_command != Instant::min() && now - session.last_command < gap;
-  if (too_fast) session.stalled_until = now + kStall;
-  return std::max(now, session.stalled_until);
-}
-
 void ScpiFrontEnd::on_line(Session& session, const std::string& line, Instant now) {
   if (trimmed(line).empty()) return;
   const Fate fate = replies_.fate();
   session.silent = fate == Fate::fall_silent;
   if (fate == Fate::fall_silent) return;
   if (fate != Fate::break_before) {
-    Unit unit{session, {}, {}, now, std::max(stall(session, now), busy_until_)};
+    Unit unit{session, {}, {}, now, Instant::min()};
     run_line(unit, line);
-    busy_until_ = std::max(busy_until_, unit.done);
-    session.last_command = unit.done;
+    if (unit.done == Instant::min()) unit.done = model_.take_turn(now);  // every line has its place in the queue
     if (fate == Fate::obey && !unit.replies.empty()) {
       replies_.send(session.id, fmt::format("{}\r\n", fmt::join(unit.replies, ";")), unit.done);
     }
@@ -363,10 +353,9 @@ void ScpiFrontEnd::set_ports(Unit& unit, bool enabled) {
   const auto list = ports(unit);
   if (!list) return;
   for (const Port port : *list) {
-    if (!numbering_.output_of(port)) return push_error(unit.session, kSettingsConflict, "Settings conflict; no shutter");
+    if (!numbering_.output_of(port)) return push_error(unit.session, kSettingsConflict, "Settings conflict; input");
   }
   for (const Port port : *list) model_.set_port(*numbering_.output_of(port), enabled, unit.now);
-  unit.done = std::max(unit.done, unit.now + model_.spec().command_time);
 }
 
 void ScpiFrontEnd::enable(Unit& unit) { set_ports(unit, true); }

@@ -1,9 +1,9 @@
 // Front end of an emulated Polatis / HUBER+SUHNER switch: SCPI (scpi.h) over a SwitchModel.
 //
 // Headers in any case, long or short, with or without the leading colon, relative to the one before (SCPI-99 volume 1,
-// 6.2.4); several units in a line, one line of replies joined by semicolons. Errors go to a queue of 32 for each session;
-// *CLS empties it. *OPC? answers when the commands before it are done. Sessions beyond FrontEndOptions::max_sessions are
-// closed at once. Firmware variant "none-marker": lists as (@1),(@17);(@2),(@18), and <none> where there are none.
+// 6.2.4); several units in a line, one line of replies joined by semicolons. Errors go to a queue of 32 for each
+// session; *CLS empties it. *OPC? answers when the commands before it are done. Sessions beyond max_sessions are closed
+// at once. Firmware variant "none-marker": lists as (@1),(@17);(@2),(@18), and <none> where there are none.
 // A model without power detectors answers :PMON:POW? with -241. Input ports have no detector and no shutter.
 #pragma once
 
@@ -38,8 +38,6 @@ class ScpiFrontEnd final : public FrontEnd {
     unsigned event_status = 0;      // *ESR?, IEEE 488.2 bits
     bool silent = false;            // half open: the peer hears nothing any more
     bool closed = false;
-    Instant last_command = Instant::min();
-    Instant stalled_until = Instant::min();
   };
   // One unit while its line is carried out.
   struct Unit {
@@ -47,7 +45,7 @@ class ScpiFrontEnd final : public FrontEnd {
     std::string_view parameters;
     std::vector<std::string> replies;  // of the line
     Instant now{};
-    Instant done{};                    // when all that the line asked for is accepted
+    Instant done{};                    // when all that the line writes is accepted; min() where it writes nothing
   };
   using Handler = void (ScpiFrontEnd::*)(Unit&);
   struct Header {
@@ -62,7 +60,6 @@ class ScpiFrontEnd final : public FrontEnd {
   void run_line(Unit& unit, std::string_view line);
   void run_unit(Unit& unit, std::string_view text, std::string& path);
   const Header* find(std::string_view header) const;
-  Instant stall(Session& session, Instant now);
 
   void push_error(Session& session, int code, std::string text);
   std::string pop_error(Session& session);
@@ -102,7 +99,6 @@ class ScpiFrontEnd final : public FrontEnd {
   scpi::Numbering numbering_;
   StreamReplies replies_;
   std::map<ConnectionId, Session> sessions_;
-  Instant busy_until_ = Instant::min();  // commands are carried out one after another
 };
 
 }  // namespace photonrail::device
