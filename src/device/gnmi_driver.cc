@@ -16,12 +16,13 @@ using namespace gnmi_model;
 
 constexpr std::size_t kPairsPerSet = 256;
 constexpr const char* kSonicConfig = "CONFIG_DB/localhost/OCS_CROSS_CONNECT";
+constexpr int kNotFound = 5, kUnimplemented = 12;   // codes of gRPC
 constexpr const char* kSonicState = "STATE_DB/localhost/OCS_CROSS_CONNECT";
 
 // Codes of gRPC that say that nothing was done.
 bool refuses(int code) {
-  constexpr int kInvalidArgument = 3, kNotFound = 5, kAlreadyExists = 6, kPermissionDenied = 7, kResourceExhausted = 8,
-                kFailedPrecondition = 9, kAborted = 10, kUnimplemented = 12, kUnauthenticated = 16;
+  constexpr int kInvalidArgument = 3, kAlreadyExists = 6, kPermissionDenied = 7, kResourceExhausted = 8,
+                kFailedPrecondition = 9, kAborted = 10, kUnauthenticated = 16;
   constexpr int kRefusals[] = {kInvalidArgument,   kNotFound, kAlreadyExists, kPermissionDenied, kResourceExhausted,
                                kFailedPrecondition, kAborted,  kUnimplemented, kUnauthenticated};
   return std::find(std::begin(kRefusals), std::end(kRefusals), code) != std::end(kRefusals);
@@ -77,6 +78,7 @@ std::vector<MessageDriver::Request> GnmiDriver::greeting() {
   names_.clear();
   invalid_.clear();
   configured_.clear();
+  stream_.clear();
   capabilities_ = Capabilities{};
   capabilities_.atomic_batch = ocp();     // SONiC may apply a part (design document, open question)
   capabilities_.events = true;
@@ -90,23 +92,30 @@ std::vector<MessageDriver::Request> GnmiDriver::greeting() {
   capabilities_.settle_max = milliseconds(1000);     // assumption
   Request first{kCapabilities, {}, {}, {}};
   first.frame.verb = "Capabilities";
+  return {first, get(kIdentity, ocp() ? "components/component[name=chassis]/state"
+                                      : "STATE_DB/localhost/CHASSIS_INFO/chassis 1"),
+          subscription()};
+}
+
+MessageDriver::Request GnmiDriver::subscription() const {
   gnmi::SubscribeRequest subscribe;
   gnmi::SubscriptionList& list = *subscribe.mutable_subscribe();
   list.set_encoding(gnmi::JSON_IETF);
   list.set_updates_only(true);
   if (!ocp()) list.mutable_prefix()->set_origin("sonic-db");
-  gnmi::Subscription& subscription = *list.add_subscription();
-  subscription.set_mode(gnmi::ON_CHANGE);
-  fill(*subscription.mutable_path(), ocp() ? "connections" : kSonicState);
-  Request stream{kSubscribe, {}, {}, {}};
-  stream.frame.verb = "Subscribe";
-  stream.frame.body = subscribe.SerializeAsString();
-  return {first, get(kIdentity, ocp() ? "components/component[name=chassis]/state"
-                                      : "STATE_DB/localhost/CHASSIS_INFO/chassis 1"),
-          stream};
+  gnmi::Subscription& one = *list.add_subscription();
+  one.set_mode(gnmi::ON_CHANGE);
+  fill(*one.mutable_path(), ocp() ? "connections" : kSonicState);
+  Request request{kSubscribe, {}, {}, {}};
+  request.frame.verb = "Subscribe";
+  request.frame.body = subscribe.SerializeAsString();
+  return request;
 }
 
-void GnmiDriver::stamp(Request& request) { request.frame.target = std::to_string(++call_); }
+void GnmiDriver::stamp(Request& request) {
+  request.frame.target = std::to_string(++call_);
+  if (request.step == kSubscribe) stream_ = request.frame.target;
+}
 
 MessageDriver::Request GnmiDriver::set(const std::vector<CrossConnect>& remove, const std::vector<CrossConnect>& add,
                                        const std::vector<std::size_t>& pairs) const {
@@ -142,8 +151,10 @@ MessageDriver::Request GnmiDriver::set(const std::vector<CrossConnect>& remove, 
 std::vector<MessageDriver::Request> GnmiDriver::requests_of(const Command& command) {
   std::vector<Request> requests;
   if (command.kind == Command::Kind::read) {
-    if (ocp()) return {get(kState, "connections")};
-    return {get(kConfig, kSonicConfig), get(kState, kSonicState)};
+    if (!ocp()) requests.push_back(get(kConfig, kSonicConfig));
+    requests.push_back(get(kState, ocp() ? "connections" : kSonicState));
+    if (capabilities_.events && stream_.empty()) requests.push_back(subscription());
+    return requests;
   }
   if (command.kind == Command::Kind::readings) {
     answer_.snapshot.outputs.resize(identity_.outputs);
@@ -186,14 +197,17 @@ MessageDriver::Verdict GnmiDriver::on_reply(const Request& request, const Frame&
   if (frame.verb != request.frame.verb || frame.target != request.frame.target) return {};
   if (step == kSubscribe) {
     gnmi::SubscribeResponse response;
-    if (frame.status == 0 && response.ParseFromString(frame.body) && !response.sync_response()) return {};
+    const bool synchronised = response.ParseFromString(frame.body) && response.sync_response();
+    if (frame.status == 0 && !synchronised) return {};
     // A device without streams is polled all the same.
     if (frame.status != 0) capabilities_.events = false;
     return {true, Outcome::applied};
   }
+  // What a target can do is asked out of politeness: it may not know the question.
+  if (step == kCapabilities && frame.status == kUnimplemented) return {true, Outcome::applied};
   if (frame.status != 0) {
     append_text(answer_.device_text, fmt::format("gRPC code {}: {}", frame.status, shown_text(frame.body, "")));
-    const bool empty = frame.status == 5 && (step == kConfig || step == kState);   // not found: an empty table
+    const bool empty = frame.status == kNotFound && (step == kConfig || step == kState);   // not found: an empty table
     if (empty) return {true, Outcome::applied};
     return {true, refuses(frame.status) ? Outcome::rejected : Outcome::failed};
   }
@@ -268,7 +282,7 @@ bool GnmiDriver::read_connections(Step step, std::string_view text) {
     const std::string name = text_of(member(entry, "name"));
     const json::value* config = member(entry, "config");
     const json::value* state = member(entry, "state");
-    if (config == nullptr || name.empty()) return false;
+    if (config == nullptr || name.empty() || name.find(']') != std::string::npos) return false;
     const auto in = input_named(text_of(member(*config, "input-port-name")));
     const auto out = output_named(text_of(member(*config, "output-port-name")));
     const std::string status = state != nullptr ? text_of(member(*state, "status")) : std::string();
@@ -316,7 +330,12 @@ bool GnmiDriver::read_ports(std::string_view text) {
 }
 
 bool GnmiDriver::on_unasked(const Frame& frame) {
-  if (frame.verb != "Subscribe" || frame.status != 0) return false;
+  const bool ended = frame.verb == "end" || (frame.verb == "Subscribe" && frame.status != 0);
+  if (ended && !stream_.empty() && frame.target == stream_) {
+    stream_.clear();     // asked for again with the next read
+    return true;
+  }
+  if (frame.verb != "Subscribe" || frame.status != 0 || frame.target != stream_) return false;
   gnmi::SubscribeResponse response;
   if (!response.ParseFromString(frame.body)) return false;
   if (!response.has_update()) return true;

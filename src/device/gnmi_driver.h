@@ -6,7 +6,7 @@
 // OCP: entries that the device could not use stay as INVALID and must be deleted: the next write does it.
 // SONiC: a cross-connect that is in the state and not in the configuration (sonic-mgmt issue 25382) is written once and
 // then deleted.
-// Changes are subscribed to (ON_CHANGE) and become events.
+// Changes are subscribed to (ON_CHANGE) and become events; a stream that ends is opened again with the next read.
 #pragma once
 
 #include <map>
@@ -35,6 +35,7 @@ class GnmiDriver final : public MessageDriver {
  private:
   enum Step { kCapabilities, kIdentity, kSubscribe, kConfig, kState, kPorts, kSet };
   bool ocp() const { return profile_ == gnmi_model::Profile::ocp; }
+  Request subscription() const;
   Request get(Step step, std::string_view path) const;
   Request set(const std::vector<CrossConnect>& remove, const std::vector<CrossConnect>& add,
               const std::vector<std::size_t>& pairs) const;
@@ -45,6 +46,7 @@ class GnmiDriver final : public MessageDriver {
 
   gnmi_model::Profile profile_;
   std::uint64_t call_ = 0;
+  std::string stream_;                          // number of the call that subscribes; empty: it has ended
   std::map<CrossConnect, std::string> names_;   // OCP: of the entries as last read
   std::set<std::string> invalid_;               // OCP: entries to be deleted
   std::set<CrossConnect> configured_;           // SONiC: as last read

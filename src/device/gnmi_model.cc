@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "device/dialect_text.h"
 
 namespace photonrail::device::gnmi_model {
@@ -71,13 +73,18 @@ const char* sonic_status(PortStatus status) {
 std::vector<Element> elements(std::string_view path) {
   std::vector<Element> result;
   while (!path.empty()) {
-    const std::size_t slash = path.find('/');
+    std::size_t slash = 0;
+    for (bool inside = false; slash < path.size() && (inside || path[slash] != '/'); ++slash) {
+      if (path[slash] == '[') inside = true;
+      if (path[slash] == ']') inside = false;
+    }
     std::string_view part = path.substr(0, slash);
-    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+    path = path.substr(std::min(slash + 1, path.size()));
     const std::size_t bracket = part.find('[');
     Element element{std::string(part.substr(0, bracket)), "", ""};
     if (bracket != std::string_view::npos) {
-      part = part.substr(bracket + 1, part.size() - bracket - 2);
+      part = part.substr(bracket + 1);
+      if (!part.empty() && part.back() == ']') part.remove_suffix(1);
       const std::size_t equals = part.find('=');
       element.key = part.substr(0, equals);
       element.value = part.substr(equals + 1);

@@ -36,7 +36,8 @@ PortStatus status_named(std::string_view name);
 const char* ocp_status(PortStatus status);
 const char* sonic_status(PortStatus status);
 
-// A path in text, keys in brackets: "connections/port-connection[name=x]/config". Exact for names without '/', '[', ']'.
+// A path in text, keys in brackets: "connections/port-connection[name=x]/config". Exact for names without '/', '[', ']'
+// and values without ']'.
 struct Element {
   std::string name, key, value;    // key empty where there is none
 };

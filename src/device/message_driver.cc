@@ -22,6 +22,7 @@ Outcome outcome_of(const std::vector<Outcome>& pairs) {
 
 void MessageDriver::connected() {
   requests_.clear();
+  ends_as_.reset();
   frames_.clear();
   answer_ = Answer{};
   identity_ = Identity{};
@@ -92,6 +93,12 @@ void MessageDriver::receive(const Frame& frame) {
   if (!answer_.pairs.empty()) {
     for (const std::size_t pair : request.pairs) answer_.pairs[pair] = verdict.outcome;
   }
+  if (!verdict.clean_up.empty()) {
+    ends_as_ = verdict.outcome;
+    requests_.assign(verdict.clean_up.begin(), verdict.clean_up.end());
+    return send_next();
+  }
+  if (ends_as_) return requests_.empty() ? finish(*ends_as_) : send_next();
   const bool writes_on = verdict.outcome == Outcome::rejected && !request.pairs.empty();
   if (verdict.outcome != Outcome::applied && !writes_on) return finish(verdict.outcome);
   if (!requests_.empty()) return send_next();
@@ -100,6 +107,7 @@ void MessageDriver::receive(const Frame& frame) {
 
 void MessageDriver::finish(Outcome outcome) {
   requests_.clear();
+  ends_as_.reset();
   answer_.outcome = outcome;
   if (greeting_) {
     identified_ = outcome == Outcome::applied;

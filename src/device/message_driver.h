@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 
 #include "device/driver.h"
 
@@ -31,6 +32,7 @@ class MessageDriver : public Driver {
   struct Verdict {
     bool mine = false;                  // else the frame is something that was not asked for, or late
     Outcome outcome = Outcome::applied; // of the request
+    std::vector<Request> clean_up = {}; // sent instead of what was left; then the command ends with `outcome`
   };
 
   virtual std::vector<Request> greeting() = 0;              // its replies fill identity_ and capabilities_
@@ -55,6 +57,7 @@ class MessageDriver : public Driver {
   void finish(Outcome outcome);
 
   std::deque<Request> requests_;        // the first one is on the wire
+  std::optional<Outcome> ends_as_;      // while cleaning up
   std::vector<Frame> frames_;
   std::deque<Answer> answers_;
   std::vector<Event> events_;

@@ -26,7 +26,7 @@ void MessageFrontEnd::closed(ConnectionId connection, Instant) { sessions_.erase
 void MessageFrontEnd::advance(Instant now) {
   model_.advance(now);
   const bool listening = std::any_of(sessions_.begin(), sessions_.end(), [](const auto& s) { return s.second.subscribed; });
-  const std::vector<Position> changed = listening ? model_.changed_outputs() : std::vector<Position>{};
+  const std::vector<Position> changed = listening ? model_.changed_outputs(cursor_) : std::vector<Position>{};
   for (auto& [id, session] : sessions_) {
     if (!model_.up(now) && !std::exchange(session.closed, true)) push(id, {}, now, true);
     if (!session.subscribed || session.closed || session.silent || changed.empty()) continue;
@@ -63,6 +63,7 @@ void MessageFrontEnd::send(ConnectionId connection, Frame frame, Instant at) {
   if (model_.draw("late_reply")) at += model_.spec().faults.late_by;
   if (model_.draw("garbage")) {
     Frame garbage = frame;
+    garbage.status = 0;
     garbage.body = "\x07?\xff<\"{";
     push(connection, std::move(garbage), at, false);
   }

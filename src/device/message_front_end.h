@@ -55,7 +55,7 @@ class MessageFrontEnd : public FrontEnd {
 
   std::map<ConnectionId, Session> sessions_;
   std::vector<FrontEndReply> replies_;
-  std::uint64_t breaks_ = 0;
+  std::uint64_t breaks_ = 0, cursor_ = 0;
 };
 
 }  // namespace photonrail::device

@@ -34,6 +34,7 @@ std::optional<Frame> NetconfFrontEnd::greeting(const Session& session) {
       R"(<hello xmlns="{}"><capabilities><capability>urn:ietf:params:netconf:base:1.0</capability>)"
       R"(<capability>urn:ietf:params:netconf:base:1.1</capability>)"
       R"(<capability>urn:ietf:params:netconf:capability:writable-running:1.0</capability>)"
+      R"(<capability>urn:ietf:params:netconf:capability:rollback-on-error:1.0</capability>)"
       R"(<capability>{}?module=optical-switch&amp;revision={}</capability></capabilities>)"
       R"(<session-id>{}</session-id></hello>)",
       kBase, yang::kNamespace, revision, session.id % 0x7fffffff + 1);

@@ -80,7 +80,7 @@ std::vector<MessageDriver::Request> RestconfDriver::greeting() {
   Request product{kProduct, {}, {}, {}};
   product.frame.verb = "GET";
   product.frame.target = fmt::format("{}product-information", kData);
-  Request power{kPower, {}, {}, {}};
+  Request power{kProbePower, {}, {}, {}};
   power.frame.verb = "GET";
   power.frame.target = fmt::format("{}opm-power", kData);
   return {product, power};
@@ -138,18 +138,19 @@ std::vector<MessageDriver::Request> RestconfDriver::requests_of(const Command& c
 MessageDriver::Verdict RestconfDriver::on_reply(const Request& request, const Frame& frame) {
   const auto step = static_cast<Step>(request.step);
   const bool fine = frame.status >= 200 && frame.status < 300;
-  const bool reads = step == kProduct || step == kRead || step == kPorts || step == kPower;
+  const bool reads = step == kProduct || step == kRead || step == kPorts || step == kPower || step == kProbePower;
   if (step == kDelete && frame.status == 404) return {true, Outcome::applied};
   if (step == kRead && frame.status == 404) return {true, Outcome::applied};    // an empty container need not exist
-  if (step == kPower && frame.status == 404) {
-    capabilities_.power = false;
+  if (step == kProbePower && frame.status >= 400 && frame.status < 500) {
+    capabilities_.power = false;     // no detectors
     return {true, Outcome::applied};
   }
   if (fine && !reads) return {true, Outcome::applied};
   if (fine) return {true, on_body(step, frame.body) ? Outcome::applied : Outcome::unknown};
   if (frame.status < 100 || frame.status > 599) return {};   // nothing that HTTP knows
   append_text(answer_.device_text, shown_text(fmt::format("{} {}", frame.status, frame.body), credentials_.password));
-  const bool client_error = frame.status >= 400 && frame.status < 500;
+  constexpr int kRequestTimeout = 408;   // of the box: it may have acted
+  const bool client_error = frame.status >= 400 && frame.status < 500 && frame.status != kRequestTimeout;
   return {true, client_error ? Outcome::rejected : Outcome::failed};
 }
 
@@ -171,6 +172,10 @@ bool RestconfDriver::on_body(Step step, const std::string& body) {
       member(*value, step == kRead ? "cross-connects" : step == kPorts ? "port-config" : "opm-power");
   if (container == nullptr) return false;
   const json::value* list = member(*container, step == kRead ? "pair" : "port");
+  if (step == kProbePower) {
+    capabilities_.power = list != nullptr && list->is_array() && !list->get_array().empty();
+    return container->is_object();
+  }
   if (list == nullptr) return container->is_object();    // an empty list need not be there
   if (!list->is_array()) return false;
   for (const json::value& entry : list->get_array()) {

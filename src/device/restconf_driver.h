@@ -25,7 +25,7 @@ class RestconfDriver final : public MessageDriver {
   void stamp(Request& request) override;
 
  private:
-  enum Step { kProduct, kRead, kPorts, kPower, kPut, kDelete, kPost };
+  enum Step { kProduct, kProbePower, kRead, kPorts, kPower, kPut, kDelete, kPost };
   bool on_body(Step step, const std::string& body);
 
   Credentials credentials_;
