@@ -87,6 +87,7 @@ struct Reconciler::Impl {
   // Nothing is known of the matrix until it has been read on a new connection.
   void lose_connection(Instant now, Duration wait) {
     link = Link::down;
+    distrust_light(now);
     driver->disconnected();
     take_answers(now);
     PR_CHECK(!busy, "a driver answers its command when the connection is lost");
@@ -175,7 +176,31 @@ struct Reconciler::Impl {
     }
   }
 
+  // Light seen before a silence proves nothing after it: the box may have lost power, and holds the same matrix again.
+  void distrust_light(Instant now) {
+    for (Active& a : active) {
+      for (Work& w : a.add) {
+        if (!w.seen || w.final) continue;
+        w.settled = false;
+        w.readings = 0;
+        a.reading_at = sees_light() ? std::min(a.reading_at, now) : now + settle_time();
+      }
+    }
+  }
+
+  void give_time_to_settle(Instant now) {
+    for (Active& a : active) {
+      for (Work& w : a.add) w.settle_by = std::max(w.settle_by, now + std::max(spec.settle_max, settle_time()));
+    }
+  }
+
+  Duration settle_time() const {
+    const Duration stated = driver->capabilities().settle_max;
+    return stated > Duration{} ? stated : spec.settle_max;
+  }
+
   void count_silence(Instant now) {
+    distrust_light(now);
     ++silences;
     next_command_at = std::max(next_command_at, now + backoff(silences));
   }
@@ -193,6 +218,7 @@ struct Reconciler::Impl {
     poll_at = now + spec.poll;
     if (!ready && unreachable_said) say(Alarm::Kind::reachable, {}, who.serial);
     unreachable_said = false;
+    if (!ready) give_time_to_settle(now);
     ready = true;
   }
 
@@ -538,9 +564,9 @@ struct Reconciler::Impl {
   void start_settling(Active& a, Work& w, Instant now) {
     const Capabilities& can = driver->capabilities();
     w.seen = true;
-    w.settle_by = now + std::max(spec.settle_max, can.settle_max);
+    w.settle_by = now + std::max(spec.settle_max, settle_time());
     Instant look = w.tries == 0 ? now : now + can.settle_typical;
-    if (!sees_light()) look = now + (can.settle_max > Duration{} ? can.settle_max : spec.settle_max);
+    if (!sees_light()) look = now + settle_time();
     a.reading_at = std::min(a.reading_at, look);
   }
 
@@ -588,8 +614,13 @@ struct Reconciler::Impl {
       return false;
     }
     asked.clear();
-    for (const Active& a : active) {
+    for (Active& a : active) {
       if (now < a.reading_at) continue;
+      const auto waits = [](const Work& w) { return w.seen && !w.settled && !w.final; };
+      if (std::none_of(a.add.begin(), a.add.end(), waits)) {
+        a.reading_at = kNever;
+        continue;
+      }
       for (const Work& w : a.add) {
         if (w.seen && !w.final) asked.push_back(w.pair.out);  // settled ones too: all have light at one time
       }

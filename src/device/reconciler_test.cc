@@ -493,7 +493,8 @@ void run_plan(const Plan& plan, Totals& totals) {
       EXPECT_TRUE(now || just_off || (plan.others && rig.lit_at.contains(wish.add[i].out))) << "done without light";
     }
     if (!result.done || plan.others) return;
-    for (const CrossConnect& pair : wish.remove) EXPECT_FALSE(rig.model.lit(pair, rig.now));
+    const Pairs held = rig.model.connections(rig.now);
+    for (const CrossConnect& pair : wish.remove) EXPECT_EQ(std::count(held.begin(), held.end(), pair), 0);
   };
   rig.on_result = check;
   IntentId id = 0;
@@ -555,6 +556,14 @@ TEST(ReconcilerProperty, HoldsItsRulesUnderFaults) {
                            "stale_entry"}) {
     EXPECT_GT(totals.struck[name], 20U) << name;
   }
+}
+
+// Seeds that once found a defect: an intent ended with what was known before a power cycle; done by light seen before a
+// silence; a removed pair's fibre lit by a mirror that missed.
+TEST(ReconcilerProperty, HoldsItsRulesOnSeedsThatFailed) {
+  Totals totals;
+  for (const std::uint64_t seed : {122U, 360U, 484U, 13294U}) run_plan({seed, false}, totals);
+  for (const std::uint64_t seed : {24U, 390U}) run_plan({seed, true}, totals);
 }
 
 TEST(ReconcilerProperty, HoldsItsRulesWhileOthersChangeTheMatrix) {
