@@ -1,0 +1,44 @@
+// SwitchLinks: connections to switches that speak byte streams over TCP (SCPI, TL1), on one thread of their own.
+// TCP_NODELAY, keepalive, and TCP_USER_TIMEOUT: a cable that was pulled ends the connection in seconds, not minutes.
+// A connection that fails is reported once, as disconnected; when to try again is the reconciler's decision.
+// Also runs what else waits for sockets or time (io()).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/core_host.h"
+
+namespace photonrail::runtime {
+
+struct Endpoint {
+  std::string host;
+  std::string port;
+};
+Result<Endpoint> parse_endpoint(const std::string& text);  // "host:port", "[::1]:5025"
+bool is_loopback(const Endpoint& endpoint);                // by address; of names only "localhost"
+
+class Reactor;  // the thread and its asio context
+
+class SwitchLinks final : public SwitchOutlet {
+ public:
+  static constexpr std::size_t kUnsentMost = std::size_t{1} << 20;  // bytes; beyond it the connection is dropped
+
+  SwitchLinks(Reactor& reactor, std::vector<Endpoint> endpoints, Metrics& metrics, Log& log,
+              std::vector<std::string> names);
+  ~SwitchLinks() override;
+
+  void attach(CoreHost* host);  // before anything is connected
+  void connect(daemon::SwitchId ocs, std::uint64_t generation) override;
+  void send(daemon::SwitchId ocs, std::uint64_t generation, device::Frame frame) override;
+  void close_all();             // waits; nothing is reported afterwards
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace photonrail::runtime
