@@ -37,10 +37,8 @@ bool Coordinator::Impl::announce(Rank rank, GroupId id, Sequence sequence, bool 
   const bool fresh = sequence > state.reached;
   if (fresh) {
     leave_batch(rank, id);
-    carry(rank, id, sequence - 1);
-    state.reached = sequence;
-    learn(rank, id, alone);
-    if (ranks[rank].inside == id && sequence >= group.granted) ranks[rank].inside = kNoGroup;
+    carry(rank, id, sequence - 1, true);
+    issue(rank, id, sequence, alone);
   }
   if (sequence <= group.granted) {
     for (Batch& batch : group.batches) {
@@ -193,8 +191,11 @@ bool Coordinator::Impl::complete(Rank rank, GroupId id, Sequence through) {
   if (through > group.granted && !group.broken) return false;
   through = std::min(through, group.granted);
   if (through <= state.completed) return true;
-  carry(rank, id, through);
+  carry(rank, id, through, true);
   state.completed = through;
+  for (const Batch& batch : group.batches) {
+    if (batch.first <= through) state.reached = std::max(state.reached, std::min(state.believed, batch.last));
+  }
   settle(id);
   return true;
 }
@@ -263,9 +264,7 @@ void Coordinator::Impl::lost(Rank rank) {
     // What was granted and not begun ends here: it would be waited for in vain.
     for (std::size_t i = 0; i < group.batches.size(); ++i) {
       Batch& batch = group.batches[i];
-      const bool through = std::any_of(group.state.begin(), group.state.end(),
-                                       [&](const MemberState& state) { return state.reached >= batch.last; });
-      if (batch.first < batch.last && !batch.closing && !through) close(id, batch, kNobody, 0);
+      if (!batch.closing && ends_early(group, batch)) close(id, batch, kNobody, 0);
       if (group.batches[i].closing) limit_if_answered(id, group.batches[i]);
     }
     release(id);
@@ -417,6 +416,7 @@ void Coordinator::Impl::add_to(Digest& digest) const {
     digest.add(group.granted * 2 + (group.broken ? 1U : 0U));
     for (const MemberState& state : group.state) {
       digest.add(state.reached);
+      digest.add(state.believed);
       digest.add(state.completed);
     }
     digest.add(group.batches.size());

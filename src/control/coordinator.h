@@ -31,7 +31,8 @@
 //   - `alone`: of no other group, announced or not, an operation has been issued since the last one of this group, nor is
 //     one issued and not yet waited for by the program (waited for, not completed: so it is the same in every step).
 //   - When the program issues an operation of another group, announced or not, while a batch is not started through:
-//     stopped() first, and start nothing more of that batch until its limit comes.
+//     stopped() first, once per grant, and start nothing more of that batch until its limit comes. The same when a grant
+//     comes late: something else has been issued since its first operation, and not yet all that it covers.
 //   - Answers each stop with stopped(), also a repeated one. A limit ends the grant at `last`, lifts the stop, and what is
 //     issued beyond is announced again. Stop and limit name the grant by its last operation; those for a grant that is
 //     not held (any more), limits below its first operation, and grants whose first operation is not beyond all first

@@ -18,20 +18,45 @@ void Coordinator::Impl::learn(Rank rank, GroupId group, bool alone) {
 }
 
 // The rank has issued the operations of the group through this one; those that it did not announce, a batch covered.
-void Coordinator::Impl::carry(Rank rank, GroupId id, Sequence through) {
+void Coordinator::Impl::carry(Rank rank, GroupId id, Sequence through, bool certain) {
   GroupState& group = groups[id];
-  Sequence& reached = group.state[member(rank, id)].reached;
-  for (; reached < through; ++reached) learn(rank, id, true);
-  if (ranks[rank].inside == id && reached >= group.granted) ranks[rank].inside = kNoGroup;
+  MemberState& state = group.state[member(rank, id)];
+  for (; state.believed < through; ++state.believed) learn(rank, id, true);
+  if (certain) state.reached = std::max(state.reached, through);
+  if (ranks[rank].inside == id && state.believed >= group.granted) ranks[rank].inside = kNoGroup;
+}
+
+// It announces this one, for the first time.
+void Coordinator::Impl::issue(Rank rank, GroupId id, Sequence sequence, bool alone) {
+  MemberState& state = groups[id].state[member(rank, id)];
+  state.reached = sequence;
+  if (state.believed >= sequence) {
+    // Believed to be issued, under a batch, before something else: it was issued after that, before the grant came.
+    ranks[rank].learner.clear();
+    ++counts.forgotten;
+  } else {
+    learn(rank, id, alone);
+  }
+  state.believed = sequence;
+  if (ranks[rank].inside == id && sequence >= groups[id].granted) ranks[rank].inside = kNoGroup;
 }
 
 // It issues something of `group`: so it has started all of the batch of another group that it was in, or it would have
-// said `stopped`.
+// said `stopped` before; unless the grant of that batch has not come to it yet.
 void Coordinator::Impl::leave_batch(Rank rank, GroupId group) {
   const GroupId inside = ranks[rank].inside;
   if (inside == kNoGroup || inside == group) return;
-  carry(rank, inside, groups[inside].granted);
+  const GroupState& left = groups[inside];
+  const bool seen = !left.batches.empty() && left.state[member(rank, inside)].completed >= left.batches.back().first;
+  carry(rank, inside, left.granted, seen);
+  ranks[rank].inside = kNoGroup;
   settle(inside);
+}
+
+// Nobody is known to have started all of it.
+bool Coordinator::Impl::ends_early(const GroupState& group, const Batch& batch) const {
+  return std::none_of(group.state.begin(), group.state.end(),
+                      [&](const MemberState& state) { return state.reached >= batch.last; });
 }
 
 // How many operations after `first` every member issues one after the other with nothing else in between.
@@ -69,11 +94,11 @@ bool Coordinator::Impl::stopped(Rank rank, GroupId id, Sequence granted_last, Se
   if (batch == group.batches.end() || highest_started < batch->first) return true;  // of a batch that is over
   const std::size_t index = member(rank, id);
   MemberState& state = group.state[index];
-  carry(rank, id, highest_started);
+  carry(rank, id, highest_started, true);
   if (ranks[rank].inside == id) ranks[rank].inside = kNoGroup;
-  if (state.reached > highest_started && !batch->closed) {
-    // It had issued something else before the grant came to it, and was taken to have gone through the batch.
-    state.reached = std::max(highest_started, state.completed);
+  if (state.believed > std::max(highest_started, state.reached)) {
+    // It had issued something else before the grant came to it.
+    state.believed = std::max(highest_started, state.reached);
     ranks[rank].learner.clear();
     ++counts.forgotten;
   }
@@ -91,7 +116,7 @@ bool Coordinator::Impl::stopped(Rank rank, GroupId id, Sequence granted_last, Se
 // A misprediction. Where somebody has started all of the batch already, it cannot end earlier.
 void Coordinator::Impl::leave(GroupId id, Batch& batch, std::size_t index, Sequence highest_started) {
   GroupState& group = groups[id];
-  if (std::none_of(group.state.begin(), group.state.end(), [&](const auto& s) { return s.reached >= batch.last; })) {
+  if (ends_early(group, batch)) {
     close(id, batch, index, highest_started);
     return;
   }

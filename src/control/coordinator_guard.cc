@@ -49,12 +49,12 @@ void Coordinator::Impl::rank_waits_for(Rank rank, std::vector<std::size_t>& node
   }
   for (const GroupId id : ranks[rank].groups) {
     const GroupState& group = groups[id];
-    const Sequence own = group.state[member(rank, id)].reached;
+    const Sequence own = group.state[member(rank, id)].believed;
     const bool early = std::any_of(group.batches.begin(), group.batches.end(),
                                    [&](const Batch& b) { return b.closed && own > b.first && own <= b.last; });
     if (!early) continue;
     for (std::size_t i = 0; i < group.members.size(); ++i) {
-      if (group.state[i].reached < own) nodes.push_back(group.members[i]);
+      if (group.state[i].believed < own) nodes.push_back(group.members[i]);
     }
   }
 }
@@ -74,7 +74,7 @@ void Coordinator::Impl::operation_waits_for(GroupId id, std::vector<std::size_t>
         for (const Batch& batch : group.batches) {
           if (batch.hold == kNoOperation || batch.closing) continue;
           for (std::size_t i = 0; i < group.members.size(); ++i) {
-            if (group.state[i].reached < batch.last) nodes.push_back(group.members[i]);
+            if (group.state[i].believed < batch.last) nodes.push_back(group.members[i]);
           }
         }
       }

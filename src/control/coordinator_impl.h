@@ -16,9 +16,12 @@ inline constexpr GroupId kNoGroup = 0xffffffff;
 inline constexpr std::size_t kMaxBlocked = 64;  // reported by one rank at one time
 inline constexpr Sequence kMaxAhead = 65536;  // announced and not granted, of one group
 
-// Where one member stands. `reached`: known to be issued through this one, by announcement or by what batches covered.
+// Where one member stands: through which operation. `reached`: known to be issued, by announcement or completion.
+// `believed`: it has issued something else and has not said that it left the batch before; but it may not have seen the
+// grant yet, until it completes the first operation of the batch. The learner has been told through `believed`.
 struct MemberState {
   Sequence reached = 0;
+  Sequence believed = 0;
   Sequence completed = 0;
 };
 
@@ -67,6 +70,7 @@ struct Coordinator::Impl {
   std::size_t member(Rank rank, GroupId group) const;
   bool heard(Rank rank, GroupId group) const;
   bool announce(Rank rank, GroupId group, Sequence sequence, bool alone);
+  void issue(Rank rank, GroupId group, Sequence sequence, bool alone);
   bool complete(Rank rank, GroupId group, Sequence through);
   void settle(GroupId group);
   Sequence full(const GroupState& group) const;
@@ -87,7 +91,8 @@ struct Coordinator::Impl {
 
   // ---- coordinator_batches.cc
   void learn(Rank rank, GroupId group, bool alone);
-  void carry(Rank rank, GroupId group, Sequence through);
+  void carry(Rank rank, GroupId group, Sequence through, bool certain);
+  bool ends_early(const GroupState& group, const Batch& batch) const;
   void leave_batch(Rank rank, GroupId group);
   Sequence extent(GroupId group, Sequence first) const;
   std::optional<GroupId> next_group(Rank rank) const;

@@ -29,19 +29,26 @@ bool Coordinator::Impl::resume(Rank rank, const std::vector<ResumedGroup>& repor
   }
   bool gap = false;
   for (const ResumedGroup& report : reports) {
-    Sequence& reached = groups[report.group].state[member(rank, report.group)].reached;
-    if (report.announced > reached) {
-      gap = true;  // in which order among groups, is not known
-      reached = report.announced;
-    }
+    MemberState& state = groups[report.group].state[member(rank, report.group)];
+    if (report.announced <= state.reached) continue;
+    gap = true;  // in which order among groups, is not known
+    state.reached = report.announced;
+    state.believed = std::max(state.believed, state.reached);
   }
-  if (gap) back.learner.clear();
-  back.inside = gap ? kNoGroup : back.inside;
-  for (const ResumedGroup& report : reports) complete(rank, report.group, report.completed);
-  for (const GroupId id : back.groups) {
-    settle(id);
-    repeat(rank, id, reports);
+  if (gap) {
+    leave_batch(rank, kNoGroup);
+    back.learner.clear();
   }
+  for (const ResumedGroup& report : reports) {
+    GroupState& group = groups[report.group];
+    MemberState& state = group.state[member(rank, report.group)];
+    const Sequence completed = std::min(report.completed, group.granted);
+    carry(rank, report.group, completed, true);
+    state.completed = std::max(state.completed, completed);
+  }
+  // First what was, then what follows: grants of a group are sent in their order.
+  for (const GroupId id : back.groups) repeat(rank, id, reports);
+  for (const GroupId id : back.groups) settle(id);
   return true;
 }
 
@@ -140,7 +147,7 @@ void Coordinator::Impl::restore(GroupId id) {
     for (const ResumedGroup& r : ranks[group.members[i]].reports) {
       if (r.group != id) continue;
       state.completed = std::max(state.completed, r.completed);
-      state.reached = std::max({state.reached, r.announced, r.completed});
+      state.reached = state.believed = std::max({state.reached, r.announced, r.completed});
       if (r.granted == 0) continue;
       const auto same = std::find_if(standing.begin(), standing.end(),
                                      [&](const Batch& b) { return b.first == r.granted_first; });
@@ -165,14 +172,16 @@ void Coordinator::Impl::restore(GroupId id) {
     }
     group.batches.push_back(batch);
   }
+  // How far members have got in a batch, nobody knows: ask, unless somebody has got to its end.
+  for (Batch& batch : group.batches) {
+    batch.closing = ends_early(group, batch);
+    batch.closed = !batch.closing;
+    if (batch.closing) batch.stopped_at.assign(group.members.size(), 0);
+  }
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     const Rank rank = group.members[i];
     if (!ranks[rank].alive) continue;
     repeat(rank, id, ranks[rank].reports);
-  }
-  // How far members have got in a batch, nobody knows: ask.
-  for (Batch& batch : group.batches) {
-    if (batch.first < batch.last) close(id, batch, kNobody, 0);
   }
 }
 
