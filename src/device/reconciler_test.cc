@@ -529,6 +529,10 @@ void run_plan(const Plan& plan, Totals& totals) {
   ASSERT_NE(result, nullptr);
   EXPECT_TRUE(result->done) << result->reason;
 
+  if (!plan.others) {
+    EXPECT_EQ(rig.adds_over_busy, 0U) << "an add before its remove";
+  }
+
   // Whatever was changed over our connection had been named.
   for (const WriterLogEntry& entry : rig.model.writer_log()) {
     if (entry.writer != "us") continue;

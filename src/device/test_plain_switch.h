@@ -217,6 +217,7 @@ class Rig {
   std::set<Position> named_in, named_out;
   std::map<Position, Instant> lit_at;        // when the box last served a reading of an output with its light in truth
   std::size_t submitted = 0;
+  std::size_t adds_over_busy = 0;            // adds that came while a port of theirs was in use
   std::function<void(const IntentResult&)> on_result;
 
  private:
@@ -363,6 +364,11 @@ class Rig {
     while (in >> a >> b) {
       (asked.target == "add" ? request.add : request.remove)
           .push_back({static_cast<Position>(a), static_cast<Position>(b)});
+    }
+    for (const CrossConnect& pair : request.add) {
+      for (const CrossConnect& held : model.connections(now)) {
+        if (held != pair && (held.in == pair.in || held.out == pair.out)) ++adds_over_busy;
+      }
     }
     const WriteReply written = model.write(request, now);
     reply_at_ = written.accepted;
