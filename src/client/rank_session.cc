@@ -51,7 +51,8 @@ void RankSession::stop(Group& group) {
 
 void RankSession::leave_batches(const Group& entered) {
   for (Group& group : groups_) {
-    if (&group != &entered && !group.stopped && group.issued < group.last_grant.last) stop(group);
+    const bool leaves = !group.stopped && !group.limited && group.issued < group.last_grant.last;
+    if (&group != &entered && leaves) stop(group);
   }
 }
 
@@ -189,6 +190,7 @@ void RankSession::on(const control::Granted& message, Instant) {
   if (message.first != group->last_grant.last + 1 || message.last < message.first) return;
   group->last_grant = {message.first, message.last, message.path};
   group->grants.push_back(group->last_grant);
+  group->limited = false;
 }
 
 void RankSession::on(const control::Stop& message, Instant) {
@@ -211,6 +213,7 @@ void RankSession::on(const control::Limit& message, Instant) {
     return;
   }
   group->stopped = false;
+  group->limited = true;
   group->last_grant.last = message.last;
   if (!group->grants.empty()) group->grants.back().last = message.last;
   while (!group->grants.empty() && group->grants.front().last <= group->finished) group->grants.pop_front();

@@ -95,6 +95,7 @@ class RankSession {
     std::vector<bool> alone;                  // of the operations from started + 1 on
     std::deque<Range> grants;                 // those not yet finished
     Range last_grant;                         // also when it is finished; its first is the highest seen
+    bool limited = false;                     // last_grant was cut to what some member has started: all of it will be
     std::deque<control::Sequence> early;      // finished beyond `finished`, ascending
     bool stopped = false;                     // start nothing beyond stop_at until the limit comes
     control::Sequence stop_at = 0;

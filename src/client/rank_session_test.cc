@@ -155,6 +155,20 @@ TEST_F(RankSessionTest, LeavingABatchIsSaidFirst) {
   EXPECT_EQ(sent<Announce>().size(), 1U);
 }
 
+TEST_F(RankSessionTest, WhatALimitLeavesIsNotLeftAgain) {
+  const GroupHandle other = session.add_group("pp", {0, 2}, RegisterGroup::Shape::pair);
+  attach();
+  session.receive(GroupReady{"pp", 5, true, ""}, at(0s));
+  session.issue(group, true);
+  session.receive(Granted{4, 1, 9, Path::rail}, at(1s));
+  session.receive(Stop{4, 9}, at(1s));
+  session.receive(Limit{4, 9, 2}, at(1s));   // another member has started the second
+  session.issue(other, false);
+  EXPECT_TRUE(sent<Stopped>().size() == 1U);  // the answer to the stop alone
+  session.issue(group, false);
+  EXPECT_EQ(starts(), (std::vector<Sequence>{1, 2}));
+}
+
 TEST_F(RankSessionTest, AWaitIsSaidOnceAndAgainAfterABreak) {
   attach();
   session.issue(group, true);
