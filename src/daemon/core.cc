@@ -59,8 +59,8 @@ void Core::Impl::step_down(Instant, const std::string& why) {
 }
 
 void Core::Impl::refuse_rank(ConnectionId connection) {
-  outbox.to_rank(connection, control::Refused{control::Refused::Code::not_leader, "another controller leads",
-                                              kRetryElsewhere});
+  outbox.to_rank(connection,
+                 control::Refused{control::Refused::Code::not_leader, "another controller leads", kRetryElsewhere});
   outbox.close(connection, "another controller leads");
   streams.erase(connection);
   identities.erase(connection);
@@ -114,8 +114,10 @@ void Core::step_down(Instant now) { impl_->step_down(now, "told to"); }
 void Core::rank_opened(ConnectionId connection, const Identity& identity, Instant now) {
   impl_->outbox.open(connection);
   impl_->streams.insert(connection);
-  if (impl_->leads(now)) impl_->leading->plane.opened(connection, identity);
-  else impl_->identities.insert_or_assign(connection, identity);
+  if (impl_->leads(now))
+    impl_->leading->plane.opened(connection, identity);
+  else
+    impl_->identities.insert_or_assign(connection, identity);
 }
 
 void Core::rank_message(ConnectionId connection, const control::RankMessage& message, Instant now) {

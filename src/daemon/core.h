@@ -1,16 +1,17 @@
-// Core: the whole controller daemon without IO. Events in, actions out; photonraild and the deterministic simulation are
-// two carriers around it.
+// Core: the whole controller daemon without IO. Events in, actions out; photonraild and the deterministic
+// simulation are two carriers around it.
 //
-//   rank messages ─▶ Plane (jobs, leases, epochs, ports) ─▶ Coordinator per job ─▶ switch commands ─▶ Reconciler per OCS
+//   rank messages ─▶ Plane (jobs, leases, ports) ─▶ Coordinator per job ─▶ switch commands ─▶ Reconciler per OCS
 //                      └─▶ journal records (durable before what they promise leaves) ─▶ audit records
 //
-// What is durable: jobs and the ports that they own, ranks' leases, groups, epochs, drained and quarantined ports, intents
-// to switches and their results. What is not: announcements and grants. After a start, and after a hand-over, the core
-// reads every switch, then waits until each rank that may still be alive has come back and said what it holds, or its
-// lease plus margin has passed; until then nothing is granted and no circuit is changed (fail static).
+// What is durable: jobs and the ports that they own, ranks' leases, groups, epochs, drained and quarantined ports,
+// intents to switches and their results. What is not: announcements and grants. After a start, and after a
+// hand-over, the core reads every switch, then waits until each rank that may still be alive has come back and said
+// what it holds, or its lease plus margin has passed; until then nothing is granted and no circuit is changed (fail
+// static).
 //
-// Order of promises: a record is durable before the message or the frame that depends on it is let out: welcome (lease),
-// group-ready, operator replies, device writes. Grants depend on nothing but the settled circuits.
+// Order of promises: a record is durable before the message or the frame that depends on it is let out: welcome
+// (lease), group-ready, operator replies, device writes. Grants depend on nothing but the settled circuits.
 //
 // Thread rule: one thread. After each call the carrier drains `take_actions()`.
 #pragma once
@@ -29,10 +30,10 @@
 
 namespace photonrail::daemon {
 
-using ConnectionId = std::uint64_t;   // of a rank's stream; never used twice
-using RequestId = std::uint64_t;      // of an operator's call
+using ConnectionId = std::uint64_t;  // of a rank's stream; never used twice
+using RequestId = std::uint64_t;     // of an operator's call
 using SwitchId = std::uint32_t;
-using RecordNumber = std::uint64_t;   // 1, 2, ...
+using RecordNumber = std::uint64_t;  // 1, 2, ... of those that this object appends
 
 // Where a rank's optical ports end: switch and position (its transmit fibre at that input, its receive fibre at that
 // output).
@@ -56,8 +57,8 @@ struct CoreSpec {
   Duration guard_timeout = std::chrono::seconds(5);
   Duration command_deadline = std::chrono::seconds(10);
   std::uint32_t max_jobs = 256, max_ranks_per_job = 65536, max_groups_per_job = 65536;
-  std::uint32_t max_outstanding_per_rank = 4096;      // announced and not granted; beyond: Refused{overloaded}
-  std::uint32_t quarantine_failures = 3;              // of a port within quarantine_window
+  std::uint32_t max_outstanding_per_rank = 4096;  // announced and not granted; beyond: Refused{overloaded}
+  std::uint32_t quarantine_failures = 3;          // of a port within quarantine_window
   Duration quarantine_window = std::chrono::minutes(10);
   bool batches = true, switch_ahead = true;
   std::uint64_t seed = 1;
@@ -65,8 +66,8 @@ struct CoreSpec {
   std::function<std::unique_ptr<device::Driver>(const SwitchSpec&)> make_driver;
 };
 
-// Who speaks, as authenticated by the carrier. A rank's identity names its job and rank; the core checks that Hello says
-// the same.
+// Who speaks, as authenticated by the carrier. A rank's identity names its job and rank; the core checks that Hello
+// says the same.
 struct Identity {
   enum class Role : std::uint8_t { rank, viewer, operator_, scheduler };
   Role role = Role::rank;
@@ -83,7 +84,10 @@ struct SubmitJob {
   std::vector<Attachment> ports;      // rank-major: rank * ports_per_rank + port
   std::vector<std::uint32_t> domain;  // scale-up domain of each rank: groups inside one bypass the rails
 };
-struct EndJob { std::string job; std::uint64_t job_epoch = 0; };
+struct EndJob {
+  std::string job;
+  std::uint64_t job_epoch = 0;
+};
 struct SetPort {
   Attachment port;
   enum class State : std::uint8_t { in_service, drained, quarantined } state = State::in_service;
@@ -94,8 +98,12 @@ struct SetSwitch {
   enum class State : std::uint8_t { in_service, maintenance } state = State::in_service;
   std::string reason;
 };
-struct PlanJob { SubmitJob job; };    // dry run: what would be refused, which circuits would change
-struct GetStatus { bool circuits = true, jobs = true, switches = true; };
+struct PlanJob {
+  SubmitJob job;
+};  // dry run: what would be refused, which circuits would change
+struct GetStatus {
+  bool circuits = true, jobs = true, switches = true;
+};
 using OperatorCall = std::variant<SubmitJob, EndJob, SetPort, SetSwitch, PlanJob, GetStatus>;
 
 // ---- status, as plain data
@@ -131,9 +139,9 @@ struct StatusReport {
   std::vector<SwitchStatus> switches;
 };
 struct Reply {
-  Status outcome;                     // refused: why, and a hint
-  StatusReport status;                // of GetStatus
-  std::vector<std::string> plan;      // of PlanJob, a line each
+  Status outcome;                 // refused: why, and a hint
+  StatusReport status;            // of GetStatus
+  std::vector<std::string> plan;  // of PlanJob, a line each
 };
 
 // Kept for ever, off-box too: who did what to which circuits.
@@ -145,25 +153,46 @@ struct AuditRecord {
 };
 
 // ---- actions
-struct ToRank { ConnectionId connection = 0; control::DaemonMessage message; };
-struct CloseRank { ConnectionId connection = 0; std::string reason; };
-struct ToOperator { RequestId request = 0; Reply reply; };
-struct ToSwitch { SwitchId ocs = 0; device::Frame frame; };
-struct ConnectSwitch { SwitchId ocs = 0; };           // (re)connect; drop the old connection first
-struct AppendRecord { RecordNumber number = 0; std::string payload; };
-struct Audit { AuditRecord record; };
-struct Notice { std::string level, text; };           // for the log: alarms, refusals
+struct ToRank {
+  ConnectionId connection = 0;
+  control::DaemonMessage message;
+};
+struct CloseRank {
+  ConnectionId connection = 0;
+  std::string reason;
+};
+struct ToOperator {
+  RequestId request = 0;
+  Reply reply;
+};
+struct ToSwitch {
+  SwitchId ocs = 0;
+  device::Frame frame;
+};
+struct ConnectSwitch {
+  SwitchId ocs = 0;
+};  // (re)connect; drop the old connection first
+struct AppendRecord {
+  RecordNumber number = 0;
+  std::string payload;
+};
+struct Audit {
+  AuditRecord record;
+};
+struct Notice {
+  std::string level, text;
+};  // for the log: alarms, refusals
 // One for each intent that ended, for metrics: not durable, in no order with other actions.
 struct IntentMeasured {
   SwitchId ocs = 0;
   bool done = false;
-  unsigned writes = 0;                                // more than two: something was tried again
-  std::uint32_t unknown_pairs = 0;                    // whose outcome was never known
-  Duration total{};                                   // from the intent to its result
-  Duration settle{};                                  // from the last frame of a write to the result
+  unsigned writes = 0;              // more than two: something was tried again
+  std::uint32_t unknown_pairs = 0;  // whose outcome was never known
+  Duration total{};                 // from the intent to its result
+  Duration settle{};                // from the last frame of a write to the result
 };
-using Action = std::variant<ToRank, CloseRank, ToOperator, ToSwitch, ConnectSwitch, AppendRecord, Audit, Notice,
-                            IntentMeasured>;
+using Action =
+    std::variant<ToRank, CloseRank, ToOperator, ToSwitch, ConnectSwitch, AppendRecord, Audit, Notice, IntentMeasured>;
 
 class Core {
  public:
@@ -173,7 +202,8 @@ class Core {
   Core& operator=(Core&&) noexcept;
   ~Core();
 
-  // Leadership. Embedded: lead() once, with kNever. Highly available: with the epoch of the election and the instant at
+  // Leadership, once in the life of an object: who has stepped down is recovered anew, since others may have written.
+  // Embedded: lead() with kNever. Highly available: with the epoch of the election and the instant at
   // which the carrier's own lease ends; from then on, and after step_down(), nothing is written or granted.
   void lead(control::Epoch epoch, Instant until, Instant now);
   void extend(Instant until, Instant now);
@@ -196,7 +226,7 @@ class Core {
 
   // All durable state as records that replace those up to the one returned: compaction.
   std::vector<std::string> snapshot() const;
-  std::uint64_t digest() const;        // of the durable state
+  std::uint64_t digest() const;  // of the durable state
 
  private:
   struct Impl;

@@ -20,7 +20,7 @@ struct Core::Impl {
   };
 
   // ---- core.cc
-  bool leads(Instant now);               // steps down when the time has come
+  bool leads(Instant now);  // steps down when the time has come
   void lead(control::Epoch epoch, Instant until, Instant now);
   void step_down(Instant now, const std::string& why);
   void refuse_rank(ConnectionId connection);
@@ -51,10 +51,10 @@ struct Core::Impl {
   CoreSpec spec;
   DurableState state;
   Outbox outbox;
-  bool led = false;                      // once in the life of this object
+  bool led = false;  // once in the life of this object
   Instant until = kNever;
   std::optional<Leading> leading;
-  std::set<ConnectionId> streams;        // open ones, and who speaks on them while nobody leads
+  std::set<ConnectionId> streams;  // open ones, and who speaks on them while nobody leads
   std::unordered_map<ConnectionId, Identity> identities;
 };
 

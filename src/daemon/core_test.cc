@@ -161,24 +161,24 @@ TEST(Core, RefusesAndAuditsWhatIsNotOnesOwn) {
   ASSERT_TRUE(world.ask(world.job_of("b", 2, 1, 0, 8)).outcome.has_value());
   const control::GroupId row = world.group("row", {0, 1});
   world.open(20, rank_identity("b", 0));
-  world.say(20, control::Hello{"a", 1, 0, 7, {}, ""});              // another job's rank
+  world.say(20, control::Hello{"a", 1, 0, 7, {}, ""});  // another job's rank
   EXPECT_EQ(world.heard<control::Refused>(20).back().code, Code::not_yours);
   EXPECT_TRUE(world.closed(20));
   world.open(21, rank_identity("b", 0));
-  world.say(21, control::Announce{row, 1, false});                   // before Hello
+  world.say(21, control::Announce{row, 1, false});  // before Hello
   EXPECT_EQ(world.heard<control::Refused>(21).back().code, Code::bad_request);
-  world.say(3, control::Announce{row, 1, false});                    // rank 2 is not in it
+  world.say(3, control::Announce{row, 1, false});  // rank 2 is not in it
   EXPECT_EQ(world.heard<control::Refused>(3).back().code, Code::not_yours);
   world.announce(row, 1, {0, 1});
   world.run(1s);
-  world.say(3, control::Complete{row, 1});                           // releases a peer's hold
+  world.say(3, control::Complete{row, 1});  // releases a peer's hold
   EXPECT_EQ(world.heard<control::Refused>(3).back().code, Code::not_yours);
   EXPECT_EQ(world.status().circuits[0].holds, 1U);
   world.say(3, control::RegisterGroup{"row", {0, 1}, Shape::pair});
   EXPECT_EQ(world.heard<control::Refused>(3).back().code, Code::not_yours);
   world.say(1, control::RegisterGroup{"row", {1, 0}, Shape::pair});  // other members under the same key
   EXPECT_EQ(world.heard<control::Refused>(1).back().code, Code::bad_request);
-  world.say(1, control::Announce{row, 5, false});                    // a gap
+  world.say(1, control::Announce{row, 5, false});  // a gap
   EXPECT_EQ(world.heard<control::Refused>(1).back().code, Code::bad_request);
   EXPECT_EQ(world.audited("refused"), 7U);
 }
@@ -357,7 +357,7 @@ TEST(Core, WritesNothingWhenItsTimeIsOver) {
   world.hello(2, "a", 1);
   for (const ConnectionId id : {1U, 2U}) world.say(id, control::RegisterGroup{"g", {0, 1}, Shape::pair});
   world.say(1, control::Announce{0, 1, false});
-  world.now += 10s;    // a pause
+  world.now += 10s;  // a pause
   const std::size_t before = world.records.size();
   world.say(2, control::Announce{0, 1, false});
   world.run(5s);
@@ -418,7 +418,7 @@ TEST(Core, QuarantinesAPortThatKeepsFailing) {
   const control::GroupId row = world.group("row", {0, 1});
   world.boxes[0]->model.fail_port(1, world.now);
   control::Sequence n = 0;
-  for (; n < 10 && world.audited("quarantine") == 0; ) {
+  for (; n < 10 && world.audited("quarantine") == 0;) {
     ++n;
     world.announce(row, n, {0, 1});
     world.run(12s / 2);

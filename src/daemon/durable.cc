@@ -11,8 +11,8 @@ namespace {
 
 using device::CrossConnect;
 
-constexpr std::size_t kFences = 4096;          // names of past jobs that are remembered
-constexpr std::size_t kOpenIntents = 65536;    // of one switch
+constexpr std::size_t kFences = 4096;        // names of past jobs that are remembered
+constexpr std::size_t kOpenIntents = 65536;  // of one switch
 
 tl::unexpected<Error> refuse(std::string what) {
   return fail(ErrorCode::invalid_input, "journal: " + std::move(what) + "; the journal is damaged or not of this core");
@@ -202,20 +202,24 @@ Status DurableState::on(const GroupAdded& r) {
 }
 
 Status DurableState::on(const PortSet& r) {
-  if (r.state == SetPort::State::in_service) ports_out_.erase(r.port);
-  else ports_out_[r.port] = {r.state, r.reason};
+  if (r.state == SetPort::State::in_service)
+    ports_out_.erase(r.port);
+  else
+    ports_out_[r.port] = {r.state, r.reason};
   return {};
 }
 
 Status DurableState::on(const SwitchSet& r) {
-  if (r.state == SetSwitch::State::in_service) maintenance_.erase(r.ocs);
-  else maintenance_[r.ocs] = r.reason;
+  if (r.state == SetSwitch::State::in_service)
+    maintenance_.erase(r.ocs);
+  else
+    maintenance_[r.ocs] = r.reason;
   return {};
 }
 
 Status DurableState::on(const WriteIntended& r) {
+  if (at(r.ocs).open.size() >= kOpenIntents) return refuse("too many open intents");
   DurableSwitch& ocs = switches_[r.ocs];
-  if (ocs.open.size() >= kOpenIntents && !ocs.open.contains(r.write.id)) return refuse("too many open intents");
   OpenIntent& intent = ocs.open[r.write.id];
   intent.epoch = r.write.epoch;
   intent.job = r.job;
@@ -228,9 +232,9 @@ Status DurableState::on(const WriteIntended& r) {
 
 // What was made here at the ports of the intent is now what was read there.
 Status DurableState::on(const IntentEnded& r) {
+  if (!at(r.ocs).open.contains(r.id)) return refuse(fmt::format("intent {} ends and never began", r.id));
   DurableSwitch& ocs = switches_[r.ocs];
   const auto intent = ocs.open.find(r.id);
-  if (intent == ocs.open.end()) return refuse(fmt::format("intent {} ends and never began", r.id));
   const std::set<CrossConnect> named = std::move(intent->second.named);
   ocs.open.erase(intent);
   const std::set<CrossConnect> before = ocs.made;

@@ -50,8 +50,8 @@ void Core::Impl::call(RequestId request, const Identity& who, const OperatorCall
   const bool leads_now = leads(now);
   if (!may(who.role, wanted)) {
     audit(who, request, "refused", {}, {}, {}, fmt::format("{} is not for this role", name_of(wanted)));
-    return outbox.to_operator(request, refusal(ErrorCode::usage, fmt::format("{} is not for the role of {}",
-                                                                             name_of(wanted), who.name)));
+    return outbox.to_operator(
+        request, refusal(ErrorCode::usage, fmt::format("{} is not for the role of {}", name_of(wanted), who.name)));
   }
   if (!leads_now && !std::holds_alternative<GetStatus>(wanted)) {
     return outbox.to_operator(request, refusal(ErrorCode::io, "another controller leads; ask that one"));
@@ -69,17 +69,18 @@ std::vector<std::string> Core::Impl::objections(const SubmitJob& job) const {
     out.push_back(fmt::format("{} ranks; a job has at most {}", rank_count(job), spec.max_ranks_per_job));
   }
   const DurableJob* life = state.running(job.job);
-  const auto running = std::count_if(state.jobs().begin(), state.jobs().end(),
-                                     [](const auto& entry) { return !entry.second.ended; });
-  if (life == nullptr && running >= spec.max_jobs) out.push_back(fmt::format("{} jobs run, which is the limit", running));
+  const auto running =
+      std::count_if(state.jobs().begin(), state.jobs().end(), [](const auto& entry) { return !entry.second.ended; });
+  if (life == nullptr && running >= spec.max_jobs)
+    out.push_back(fmt::format("{} jobs run, which is the limit", running));
   if (life != nullptr && job.job_epoch <= life->job.job_epoch) {
     out.push_back(fmt::format("job {} lives in epoch {}; a new life needs a higher one", job.job, life->job.job_epoch));
   }
   if (job.job_epoch <= state.fenced_through(job.job)) {
-    out.push_back(fmt::format("epoch {} of job {} is over; a new life needs a higher one than {}", job.job_epoch, job.job,
-                              state.fenced_through(job.job)));
+    out.push_back(fmt::format("epoch {} of job {} is over; a new life needs a higher one than {}", job.job_epoch,
+                              job.job, state.fenced_through(job.job)));
   }
-  constexpr std::size_t kMost = 20;      // objections to single ports
+  constexpr std::size_t kMost = 20;  // objections to single ports
   for (std::size_t i = 0; i < job.ports.size() && out.size() < kMost; ++i) {
     const Attachment& port = job.ports[i];
     if (!knows(port.ocs)) {
@@ -109,13 +110,13 @@ void Core::Impl::end(const DurableJob& job, const std::string& why, Instant now)
 void Core::Impl::on(RequestId request, const Identity& who, const SubmitJob& job, Instant now) {
   const DurableJob* life = state.running(job.job);
   if (life != nullptr && life->job.job_epoch == job.job_epoch && same(life->job, job)) {
-    return outbox.to_operator(request, {}, outbox.appended());   // asked before
+    return outbox.to_operator(request, {}, outbox.appended());  // asked before
   }
   const std::vector<std::string> against = objections(job);
   if (!against.empty()) {
     audit(who, request, "refused", job.job, {}, {}, "submit job: " + against.front());
-    return outbox.to_operator(request, refusal(ErrorCode::invalid_input,
-                                               fmt::format("job {}: {}", job.job, fmt::join(against, "\n"))));
+    return outbox.to_operator(
+        request, refusal(ErrorCode::invalid_input, fmt::format("job {}: {}", job.job, fmt::join(against, "\n"))));
   }
   if (life != nullptr) end(*life, "a new life of the job has come", now);
   const RecordNumber record = outbox.append(state, JobSubmitted{job});
@@ -130,8 +131,8 @@ void Core::Impl::on(RequestId request, const Identity& who, const EndJob& call, 
   if (life == nullptr || life->job.job_epoch != call.job_epoch) {
     if (call.job_epoch <= state.fenced_through(call.job)) return outbox.to_operator(request, {}, outbox.appended());
     audit(who, request, "refused", call.job, {}, {}, "end job: unknown");
-    return outbox.to_operator(request, refusal(ErrorCode::invalid_input, fmt::format("job {} epoch {} does not run",
-                                                                                     call.job, call.job_epoch)));
+    return outbox.to_operator(request, refusal(ErrorCode::invalid_input,
+                                               fmt::format("job {} epoch {} does not run", call.job, call.job_epoch)));
   }
   end(*life, "the job has been ended", now);
   audit(who, request, "end job", call.job, {}, {}, fmt::format("epoch {}", call.job_epoch));
@@ -147,12 +148,14 @@ void Core::Impl::on(RequestId request, const Identity&, const PlanJob& call, Ins
 
 // What would follow from submitting a job that nothing speaks against.
 std::vector<std::string> Core::Impl::consequences(const SubmitJob& job, Instant now) const {
-  std::vector<std::string> lines{fmt::format("job {} epoch {}: {} ranks, {} ports", job.job, job.job_epoch,
-                                             rank_count(job), job.ports.size())};
+  std::vector<std::string> lines{
+      fmt::format("job {} epoch {}: {} ranks, {} ports", job.job, job.job_epoch, rank_count(job), job.ports.size())};
   if (const DurableJob* life = state.running(job.job)) {
-    lines.push_back(fmt::format("ends: epoch {} of the job, with {} ranks attached", life->job.job_epoch, life->attached));
+    lines.push_back(
+        fmt::format("ends: epoch {} of the job, with {} ranks attached", life->job.job_epoch, life->attached));
     const Duration wait = leading->plane.longest_wait(*life, now);
-    if (life->attached > 0) lines.push_back(fmt::format("waits: up to {:.1f} s until none of them can be alive", seconds(wait)));
+    if (life->attached > 0)
+      lines.push_back(fmt::format("waits: up to {:.1f} s until none of them can be alive", seconds(wait)));
   }
   std::set<const DurableJob*> lingering;
   std::set<Attachment> ports(job.ports.begin(), job.ports.end());
@@ -166,7 +169,8 @@ std::vector<std::string> Core::Impl::consequences(const SubmitJob& job, Instant 
   std::vector<std::string> waits;
   for (const DurableJob* before : lingering) {
     waits.push_back(fmt::format("waits: up to {:.1f} s for ranks of job {} epoch {}",
-                                seconds(leading->plane.longest_wait(*before, now)), before->job.job, before->job.job_epoch));
+                                seconds(leading->plane.longest_wait(*before, now)), before->job.job,
+                                before->job.job_epoch));
   }
   std::sort(waits.begin(), waits.end());
   lines.insert(lines.end(), waits.begin(), waits.end());
@@ -186,16 +190,17 @@ std::vector<std::string> Core::Impl::consequences(const SubmitJob& job, Instant 
 
 void Core::Impl::on(RequestId request, const Identity& who, const SetPort& call, Instant now) {
   const SwitchSpec* ocs = knows(call.port.ocs) ? &spec.switches[call.port.ocs] : nullptr;
-  const device::Position size = ocs == nullptr ? device::Position{0} : std::min(ocs->reconciler.inputs,
-                                                                                ocs->reconciler.outputs);
+  const device::Position size =
+      ocs == nullptr ? device::Position{0} : std::min(ocs->reconciler.inputs, ocs->reconciler.outputs);
   if (ocs == nullptr || (size > 0 && call.port.position >= size)) {
     audit(who, request, "refused", {}, {}, {}, "set port: no such port");
-    return outbox.to_operator(request, refusal(ErrorCode::invalid_input, fmt::format("switch {} position {} does not exist",
-                                                                                     call.port.ocs, call.port.position)));
+    return outbox.to_operator(
+        request, refusal(ErrorCode::invalid_input,
+                         fmt::format("switch {} position {} does not exist", call.port.ocs, call.port.position)));
   }
   const auto found = state.ports_out().find(call.port);
-  const std::string before = found == state.ports_out().end() ? name_of(SetPort::State::in_service)
-                                                              : name_of(found->second.state);
+  const std::string before =
+      found == state.ports_out().end() ? name_of(SetPort::State::in_service) : name_of(found->second.state);
   const RecordNumber record = outbox.append(state, PortSet{call.port, call.state, call.reason});
   const DurableJob* owner = state.owner(call.port);
   audit(who, request, "set port", owner == nullptr ? std::string() : owner->job.job, before, name_of(call.state),
@@ -209,12 +214,14 @@ void Core::Impl::on(RequestId request, const Identity& who, const SetPort& call,
 void Core::Impl::on(RequestId request, const Identity& who, const SetSwitch& call, Instant now) {
   if (!knows(call.ocs)) {
     audit(who, request, "refused", {}, {}, {}, "set switch: no such switch");
-    return outbox.to_operator(request, refusal(ErrorCode::invalid_input, fmt::format("switch {} does not exist", call.ocs)));
+    return outbox.to_operator(request,
+                              refusal(ErrorCode::invalid_input, fmt::format("switch {} does not exist", call.ocs)));
   }
   const bool maintenance = call.state == SetSwitch::State::maintenance;
   const bool before = state.maintenance().contains(call.ocs);
   const RecordNumber record = outbox.append(state, SwitchSet{call.ocs, call.state, call.reason});
-  audit(who, request, "set switch", {}, before ? "maintenance" : "in service", maintenance ? "maintenance" : "in service",
+  audit(who, request, "set switch", {}, before ? "maintenance" : "in service",
+        maintenance ? "maintenance" : "in service",
         fmt::format("switch {}: {}", spec.switches[call.ocs].name, call.reason));
   leading->plane.refresh(call.ocs);
   if (!maintenance) leading->plane.look_for_lost_circuits(call.ocs, now);

@@ -33,7 +33,9 @@ bool Outbox::still_wanted(const Waiting& waiting) const {
   return found != switches_.end() && found->second.life == waiting.life;
 }
 
-void Outbox::hold(RecordNumber after, Waiting waiting) { waiting_.emplace(std::pair{after, order_++}, std::move(waiting)); }
+void Outbox::hold(RecordNumber after, Waiting waiting) {
+  waiting_.emplace(std::pair{after, order_++}, std::move(waiting));
+}
 
 void Outbox::open(ConnectionId connection) { ranks_.emplace(connection, 0); }
 void Outbox::close(ConnectionId connection) { ranks_.erase(connection); }

@@ -24,7 +24,7 @@ class Outbox {
 
   // Ranks: nothing goes out before open() and after close().
   void open(ConnectionId connection);
-  void close(ConnectionId connection);               // the stream is gone
+  void close(ConnectionId connection);                      // the stream is gone
   void close(ConnectionId connection, std::string reason);  // after what was sent before
   void to_rank(ConnectionId connection, control::DaemonMessage message, RecordNumber after = 0);
   void to_operator(RequestId request, Reply reply, RecordNumber after = 0);
@@ -48,7 +48,7 @@ class Outbox {
     Action action;
     bool to_rank = false, to_switch = false;
     std::uint64_t channel = 0;
-    std::uint64_t life = 0;                          // of the switch's connection
+    std::uint64_t life = 0;  // of the switch's connection
   };
   struct SwitchChannel {
     RecordNumber after = 0;
@@ -60,8 +60,8 @@ class Outbox {
   RecordNumber appended_, durable_;
   std::vector<Action> actions_;
   std::uint64_t order_ = 0;
-  std::map<std::pair<RecordNumber, std::uint64_t>, Waiting> waiting_;   // by record, then by order of emission
-  std::unordered_map<ConnectionId, RecordNumber> ranks_;                // open ones: the last record waited for
+  std::map<std::pair<RecordNumber, std::uint64_t>, Waiting> waiting_;  // by record, then by order of emission
+  std::unordered_map<ConnectionId, RecordNumber> ranks_;               // open ones: the last record waited for
   std::map<SwitchId, SwitchChannel> switches_;
 };
 

@@ -43,8 +43,10 @@ LiveJob& Plane::add_job(const DurableJob& durable, Instant now) {
     job.ranks[rank].lease_timer = true;
     timers_.push({Timer::Kind::lease, lease_end(job, rank), job.serial, rank});
   }
-  if (durable.ended) job.phase = LiveJob::Phase::ended;
-  else advance(job, now);
+  if (durable.ended)
+    job.phase = LiveJob::Phase::ended;
+  else
+    advance(job, now);
   return job;
 }
 
@@ -60,8 +62,8 @@ void Plane::advance(LiveJob& job, Instant now) {
     timers_.push({Timer::Kind::read, now + patience, job.serial, 0});
   }
   if (job.phase != Phase::reads_switches) return;
-  const bool read = std::all_of(job.switches.begin(), job.switches.end(),
-                                [this](SwitchId ocs) { return switches_.ready(ocs); });
+  const bool read =
+      std::all_of(job.switches.begin(), job.switches.end(), [this](SwitchId ocs) { return switches_.ready(ocs); });
   if (read) run(job, now);
 }
 
@@ -260,7 +262,13 @@ void Plane::give_up(LiveJob& job, Rank rank, const std::string& why, Instant now
     if (key != job.keys.end() && key->second == membership.group) job.keys.erase(key);
   }
   outbox_.append(state_, RankDetached{name, job.durable->job.job_epoch, rank, incarnation});
-  outbox_.audit({"controller", "rank given up", name, state_.epoch(), 0, {}, {},
+  outbox_.audit({"controller",
+                 "rank given up",
+                 name,
+                 state_.epoch(),
+                 0,
+                 {},
+                 {},
                  fmt::format("rank {} incarnation {}: {}", rank, incarnation, why)});
   if (const ConnectionId id = live.connection; id != 0) {
     outbox_.to_rank(id, control::Refused{control::Refused::Code::stale_epoch, why, {}});

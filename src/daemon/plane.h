@@ -1,13 +1,13 @@
-// Plane: jobs, their ranks and groups, while this core leads. It stands between the streams of ranks and the Coordinator
-// of each job, and between the Coordinators and Switches.
+// Plane: jobs, their ranks and groups, while this core leads. It stands between the streams of ranks and the
+// Coordinator of each job, and between the Coordinators and Switches.
 //
 //   job: waits for ports that ranks of an ended job may still use -> waits until its switches are read -> running
 //
-// Isolation: a Coordinator knows the dense ports of one job and nothing else; a message is taken only from the stream that
-// its rank attached, and only for groups that the rank is a member of. Every refusal is audited.
-// Per message: one look-up of the stream, one of the membership. Leases are checked by one timer for each rank, which
-// looks at when the rank was last heard; no message touches it.
-// One thread. The owner calls settle() after everything.
+// Isolation: a Coordinator knows the dense ports of one job and nothing else; a message is taken only from the
+// stream that its rank attached, and only for groups that the rank is a member of. Every refusal is audited. Per
+// message: one look-up of the stream, one of the membership. Leases are checked by one timer for each rank, which
+// looks at when the rank was last heard; no message touches it. One thread. The owner calls settle() after
+// everything.
 #pragma once
 
 #include <map>
@@ -30,13 +30,13 @@ struct Membership {
 };
 
 struct LiveRank {
-  control::Rank number = 0;              // of this life of the rank, to the coordinator
-  ConnectionId connection = 0;           // 0: not attached now
+  control::Rank number = 0;     // of this life of the rank, to the coordinator
+  ConnectionId connection = 0;  // 0: not attached now
   Instant heard{};
-  std::uint64_t outstanding = 0;         // over all memberships
-  std::vector<Membership> memberships;   // by group
+  std::uint64_t outstanding = 0;        // over all memberships
+  std::vector<Membership> memberships;  // by group
   control::GroupId blocked_group = 0;
-  control::Sequence blocked = 0;         // 0: not known to wait
+  control::Sequence blocked = 0;  // 0: not known to wait
   Instant blocked_since{};
   bool guard_timer = false, lease_timer = false;
 };
@@ -46,19 +46,19 @@ struct LiveJob {
   std::uint64_t serial = 0;
   const DurableJob* durable = nullptr;
   Phase phase = Phase::waits_for_ports;
-  std::optional<control::Coordinator> coordinator;   // running
+  std::optional<control::Coordinator> coordinator;  // running
   std::vector<LiveRank> ranks;
-  std::vector<control::Rank> rank_of;                // by number
-  std::optional<control::Rank> ghost;                // number that stands for lost members of earlier groups
+  std::vector<control::Rank> rank_of;  // by number
+  std::optional<control::Rank> ghost;  // number that stands for lost members of earlier groups
   std::unordered_map<std::string, control::GroupId> keys;
-  std::vector<RecordNumber> group_records;           // by group: what GroupReady waits for
-  std::vector<std::uint8_t> usable;                  // by port, as told to the coordinator
-  std::vector<control::PortId> lost_partner;         // by port: its circuit is down and shall come back
-  std::vector<SwitchId> switches;                    // that it has ports on
-  std::vector<ConnectionId> waiting;                 // streams that said Hello before the job runs
+  std::vector<RecordNumber> group_records;    // by group: what GroupReady waits for
+  std::vector<std::uint8_t> usable;           // by port, as told to the coordinator
+  std::vector<control::PortId> lost_partner;  // by port: its circuit is down and shall come back
+  std::vector<SwitchId> switches;             // that it has ports on
+  std::vector<ConnectionId> waiting;          // streams that said Hello before the job runs
   bool dirty = false;
   bool recovering = false;
-  std::vector<control::Circuit> claimed;             // by grants that ranks came back with
+  std::vector<control::Circuit> claimed;  // by grants that ranks came back with
 };
 
 class Plane {
@@ -87,21 +87,21 @@ class Plane {
 
   const std::map<std::uint64_t, std::unique_ptr<LiveJob>>& jobs() const { return jobs_; }
   const LiveJob* job_at(Attachment port) const;
-  Duration longest_wait(const DurableJob& job, Instant now) const;   // until no rank of an ended job can be alive
+  Duration longest_wait(const DurableJob& job, Instant now) const;  // until no rank of an ended job can be alive
 
  private:
   struct Stream {
     Identity identity;
-    LiveJob* job = nullptr;              // attached to
+    LiveJob* job = nullptr;  // attached to
     control::Rank rank = 0;
-    std::optional<control::Hello> hello; // waits for its job
+    std::optional<control::Hello> hello;  // waits for its job
     unsigned refusals = 0;
   };
   struct Timer {
     enum class Kind : std::uint8_t { lease, guard, repair, read } kind = Kind::lease;
     Instant at{};
     std::uint64_t job = 0;
-    std::uint32_t index = 0;             // rank or port
+    std::uint32_t index = 0;  // rank or port
     bool operator>(const Timer& other) const {
       return std::tie(at, job, kind, index) > std::tie(other.at, other.job, other.kind, other.index);
     }
@@ -173,9 +173,9 @@ class Plane {
   Instant started_;
   Instant grace_until_{};
   std::uint64_t next_serial_ = 1;
-  std::map<std::uint64_t, std::unique_ptr<LiveJob>> jobs_;        // by serial
-  std::map<Attachment, PortOf> ports_;                           // of running jobs
-  std::unordered_map<ConnectionId, Stream> streams_;             // looked up, never walked for output
+  std::map<std::uint64_t, std::unique_ptr<LiveJob>> jobs_;  // by serial
+  std::map<Attachment, PortOf> ports_;                      // of running jobs
+  std::unordered_map<ConnectionId, Stream> streams_;        // looked up, never walked for output
   std::map<Attachment, std::deque<Instant>> failures_;
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
   std::vector<std::uint64_t> dirty_;

@@ -27,9 +27,18 @@ Membership* find(LiveRank& rank, control::GroupId group) {
 
 void Plane::drain(LiveJob& job, Instant now) {
   control::CoordinatorOutputs& out = job.coordinator->outputs();
-  for (const control::GrantMessage& grant : out.grants) deliver(job, grant);
-  for (const control::StopMessage& stop : out.stops) deliver(job, stop);
+  // Of one batch: its grant, its limit; then what was granted after the limit; stops name what is granted by then.
+  const auto limited = [&out](const control::GrantMessage& grant) {
+    return std::any_of(out.limits.begin(), out.limits.end(), [&grant](const control::LimitMessage& limit) {
+      return limit.rank == grant.rank && limit.group == grant.group && limit.granted_last == grant.last;
+    });
+  };
+  const auto rest =
+      out.limits.empty() ? out.grants.begin() : std::stable_partition(out.grants.begin(), out.grants.end(), limited);
+  for (auto grant = out.grants.begin(); grant != rest; ++grant) deliver(job, *grant);
   for (const control::LimitMessage& limit : out.limits) deliver(job, limit);
+  for (auto grant = rest; grant != out.grants.end(); ++grant) deliver(job, *grant);
+  for (const control::StopMessage& stop : out.stops) deliver(job, stop);
   for (const control::FailMessage& failure : out.failures) deliver(job, failure);
   out.grants.clear();
   out.stops.clear();
@@ -109,11 +118,13 @@ void Plane::command(LiveJob& job, const control::SwitchCommand& wanted, Instant 
 void Plane::on(const Ending& ending, Instant now) {
   LiveJob* job = job_with(ending.wish.job);
   const bool runs = job != nullptr && job->phase == LiveJob::Phase::running;
-  if (!ending.done) outbox_.notice("warning", fmt::format("circuits of job {} were not made: {}", ending.wish.job_name,
-                                                          ending.reason));
+  if (!ending.done)
+    outbox_.notice("warning", fmt::format("circuits of job {} were not made: {}", ending.wish.job_name, ending.reason));
   if (runs && ending.wish.command) {
-    if (ending.done) job->coordinator->command_done(*ending.wish.command);
-    else command_failed(*job, ending);
+    if (ending.done)
+      job->coordinator->command_done(*ending.wish.command);
+    else
+      command_failed(*job, ending);
     mark(*job);
   }
   for (const device::Position position : ending.at_fault) note_failure({ending.ocs, position}, ending.reason, now);
@@ -144,8 +155,8 @@ void Plane::preset_read_back(LiveJob& job, SwitchId ocs, const std::vector<PortI
     const auto a = ports_.find({ocs, pair.in}), b = ports_.find({ocs, pair.out});
     if (a == ports_.end() || b == ports_.end() || a->second.first != &job || b->second.first != &job) continue;
     const PortId p = a->second.second, q = b->second.second;
-    const bool among = std::binary_search(ports.begin(), ports.end(), p) &&
-                       std::binary_search(ports.begin(), ports.end(), q);
+    const bool among =
+        std::binary_search(ports.begin(), ports.end(), p) && std::binary_search(ports.begin(), ports.end(), q);
     if (!among || pair.in >= pair.out || !switches_.up(ocs, pair.in, pair.out)) continue;
     if (job.coordinator->partner(p) != kNoPort || job.coordinator->partner(q) != kNoPort) continue;
     standing.push_back({p, q});
@@ -163,7 +174,13 @@ void Plane::repaired(LiveJob& job, const Ending& ending, Instant now) {
     job.lost_partner[p] = job.lost_partner[q] = kNoPort;
     const bool forgotten = job.coordinator->partner(p) == kNoPort && job.coordinator->partner(q) == kNoPort;
     if (forgotten) job.coordinator->preset(std::vector<control::Circuit>{{p, q}});
-    outbox_.audit({"controller", "circuit restored", ending.wish.job_name, state_.epoch(), 0, {}, {},
+    outbox_.audit({"controller",
+                   "circuit restored",
+                   ending.wish.job_name,
+                   state_.epoch(),
+                   0,
+                   {},
+                   {},
                    fmt::format("switch {}: ports {} and {}", spec_.switches[ending.ocs].name, a, b)});
     refresh(job, p);
     refresh(job, q);
@@ -201,7 +218,8 @@ void Plane::on(const Report& report, Instant now) {
 void Plane::look_for_lost_circuits(SwitchId ocs, Instant now) {
   if (!switches_.ready(ocs)) return;
   std::vector<PortOf> here;
-  for (auto it = ports_.lower_bound({ocs, 0}); it != ports_.end() && it->first.ocs == ocs; ++it) here.push_back(it->second);
+  for (auto it = ports_.lower_bound({ocs, 0}); it != ports_.end() && it->first.ocs == ocs; ++it)
+    here.push_back(it->second);
   for (const auto& [job, port] : here) look_at(*job, port, now);
 }
 
@@ -226,11 +244,18 @@ void Plane::look_for_claimed(LiveJob& job, Instant now) {
   }
 }
 
-// Its ports serve no further demand until the circuit is back. What was never ours is left alone: the repair then fails.
+// Its ports serve no further demand until the circuit is back. What was never ours is left alone: the repair then
+// fails.
 void Plane::circuit_lost(LiveJob& job, PortId port, PortId partner, Instant now) {
   const Attachment &a = attachment(job, port), &b = attachment(job, partner);
   if (job.lost_partner[port] == kNoPort) {
-    outbox_.audit({"controller", "circuit lost", job.durable->job.job, state_.epoch(), 0, {}, {},
+    outbox_.audit({"controller",
+                   "circuit lost",
+                   job.durable->job.job,
+                   state_.epoch(),
+                   0,
+                   {},
+                   {},
                    fmt::format("switch {}: ports {} and {}", spec_.switches[a.ocs].name, a.position, b.position)});
   }
   job.lost_partner[port] = partner;
@@ -239,7 +264,7 @@ void Plane::circuit_lost(LiveJob& job, PortId port, PortId partner, Instant now)
   refresh(job, partner);
   const bool out = state_.ports_out().contains(a) || state_.ports_out().contains(b) ||
                    state_.maintenance().contains(a.ocs) || switches_.suspended(a) || switches_.suspended(b);
-  if (out) return;   // looked at again when they are back
+  if (out) return;  // looked at again when they are back
   Wish wish;
   wish.job = job.serial;
   wish.job_name = job.durable->job.job;
@@ -259,8 +284,8 @@ void Plane::note_failure(Attachment port, const std::string& why, Instant now) {
   const std::string reason = fmt::format("failed {} times: {}", spec_.quarantine_failures, why);
   outbox_.append(state_, PortSet{port, SetPort::State::quarantined, reason});
   const std::string where = fmt::format("switch {} position {}", spec_.switches[port.ocs].name, port.position);
-  outbox_.audit({"controller", "quarantine", state_.owner(port)->job.job, state_.epoch(), 0, "in service", "quarantined",
-                 where + ": " + reason});
+  outbox_.audit({"controller", "quarantine", state_.owner(port)->job.job, state_.epoch(), 0, "in service",
+                 "quarantined", where + ": " + reason});
   outbox_.notice("error", where + " is quarantined: " + reason);
   refresh(port);
 }
@@ -286,7 +311,8 @@ void Plane::refresh(Attachment port) {
 
 void Plane::refresh(SwitchId ocs) {
   std::vector<PortOf> here;
-  for (auto it = ports_.lower_bound({ocs, 0}); it != ports_.end() && it->first.ocs == ocs; ++it) here.push_back(it->second);
+  for (auto it = ports_.lower_bound({ocs, 0}); it != ports_.end() && it->first.ocs == ocs; ++it)
+    here.push_back(it->second);
   for (const auto& [job, port] : here) refresh(*job, port);
 }
 

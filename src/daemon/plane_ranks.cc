@@ -16,14 +16,15 @@ using control::Refused;
 using control::Sequence;
 using Code = control::Refused::Code;
 
-constexpr unsigned kMaxRefusals = 8;         // of one stream, then it is closed: a flood fills no audit log
+constexpr unsigned kMaxRefusals = 8;  // of one stream, then it is closed: a flood fills no audit log
 constexpr std::size_t kMaxKey = 512;
 constexpr Duration kRetry = std::chrono::milliseconds(200);
 
 // What is wrong with a group as a rank of the job registers it; empty: nothing.
 std::string malformed(const control::RegisterGroup& group, std::uint32_t ranks) {
   if (group.key.empty() || group.key.size() > kMaxKey) return fmt::format("a group's key has 1 to {} bytes", kMaxKey);
-  if (group.members.empty() || group.members.size() > ranks) return "a group has at least one member and at most the job";
+  if (group.members.empty() || group.members.size() > ranks)
+    return "a group has at least one member and at most the job";
   std::vector<Rank> sorted = group.members;
   std::sort(sorted.begin(), sorted.end());
   if (sorted.back() >= ranks) return fmt::format("rank {} is not of the job, which has {}", sorted.back(), ranks);
@@ -77,7 +78,7 @@ void Plane::detach(Stream& stream, ConnectionId id) {
 
 void Plane::message(ConnectionId connection, const control::RankMessage& message, Instant now) {
   const auto found = streams_.find(connection);
-  if (found == streams_.end()) return;   // closed from here; the carrier may not know yet
+  if (found == streams_.end()) return;  // closed from here; the carrier may not know yet
   Stream& stream = found->second;
   if (stream.job == nullptr && !std::holds_alternative<control::Hello>(message)) {
     return refuse(stream, connection, {Code::bad_request, "the first message of a stream is Hello", {}});
@@ -105,26 +106,27 @@ void Plane::refuse_and_close(Stream& stream, ConnectionId id, Refused refused) {
 void Plane::on(Stream& stream, ConnectionId id, const control::Hello& hello, Instant now) {
   const Identity& who = stream.identity;
   if (who.job != hello.job || (who.rank && *who.rank != hello.rank)) {
-    return refuse_and_close(stream, id, {Code::not_yours, fmt::format("{} is not rank {} of job {}", who.name, hello.rank,
-                                                                      hello.job), {}});
+    return refuse_and_close(
+        stream, id, {Code::not_yours, fmt::format("{} is not rank {} of job {}", who.name, hello.rank, hello.job), {}});
   }
-  if (stream.job != nullptr) {   // said twice on one stream
+  if (stream.job != nullptr) {  // said twice on one stream
     if (hello.rank != stream.rank) return refuse(stream, id, {Code::bad_request, "a stream carries one rank", {}});
     return outbox_.to_rank(id, control::Welcome{state_.epoch(), spec_.lease, spec_.margin});
   }
   LiveJob* job = running(hello.job);
   const std::uint64_t life = job == nullptr ? state_.fenced_through(hello.job) + 1 : job->durable->job.job_epoch;
   if (hello.job_epoch < life) {
-    return refuse_and_close(stream, id, {Code::stale_epoch, fmt::format("job {} lives in epoch {} now", hello.job, life),
-                                         {}});
+    return refuse_and_close(stream, id,
+                            {Code::stale_epoch, fmt::format("job {} lives in epoch {} now", hello.job, life), {}});
   }
   if (job == nullptr || hello.job_epoch > life) {
-    return refuse_and_close(stream, id, {Code::unknown_job, fmt::format("job {} epoch {} has not been submitted",
-                                                                        hello.job, hello.job_epoch), {}});
+    return refuse_and_close(
+        stream, id,
+        {Code::unknown_job, fmt::format("job {} epoch {} has not been submitted", hello.job, hello.job_epoch), {}});
   }
   if (hello.rank >= job->ranks.size()) {
-    return refuse_and_close(stream, id, {Code::not_yours, fmt::format("job {} has {} ranks", hello.job,
-                                                                      job->ranks.size()), {}});
+    return refuse_and_close(stream, id,
+                            {Code::not_yours, fmt::format("job {} has {} ranks", hello.job, job->ranks.size()), {}});
   }
   if (job->phase == LiveJob::Phase::running) return attach(stream, id, *job, hello, now);
   if (!stream.hello) job->waiting.push_back(id);
@@ -146,14 +148,15 @@ void Plane::attach(Stream& stream, ConnectionId id, LiveJob& job, const control:
     give_up(job, hello.rank, fmt::format("a new life of it has come, incarnation {}", hello.incarnation), now);
   }
   LiveRank& live = job.ranks[hello.rank];
-  if (live.connection != 0) {            // a stream that broke and was not heard of
+  if (live.connection != 0) {  // a stream that broke and was not heard of
     const ConnectionId old = live.connection;
     outbox_.close(old, "the rank has come back on another stream");
     closed(old);
   }
   RecordNumber record = 0;
   if (!back || durable.lease < spec_.lease) {
-    record = outbox_.append(state_, RankAttached{hello.job, hello.job_epoch, hello.rank, hello.incarnation, spec_.lease});
+    record =
+        outbox_.append(state_, RankAttached{hello.job, hello.job_epoch, hello.rank, hello.incarnation, spec_.lease});
   }
   stream.job = &job;
   stream.rank = hello.rank;
@@ -177,8 +180,8 @@ bool Plane::resume(Stream& stream, ConnectionId id, LiveJob& job, const control:
     const auto at = std::lower_bound(stands.begin(), stands.end(), group.group,
                                      [](const Membership& m, GroupId g) { return m.group < g; });
     if (at == stands.end() || at->group != group.group) {
-      refuse_and_close(stream, id, {Code::not_yours, fmt::format("rank {} is not in group {}", hello.rank, group.group),
-                                    {}});
+      refuse_and_close(stream, id,
+                       {Code::not_yours, fmt::format("rank {} is not in group {}", hello.rank, group.group), {}});
       return false;
     }
     at->announced = std::max(at->announced, group.announced);
@@ -220,12 +223,17 @@ void Plane::on(Stream& stream, ConnectionId id, const control::RegisterGroup& gr
   }
   const auto known = job.keys.find(group.key);
   if (known != job.keys.end() && !same(job.durable->groups[known->second].registration, group)) {
-    return refuse(stream, id, {Code::bad_request, fmt::format("group {} was registered with other members or another "
-                                                              "shape", group.key), {}});
+    return refuse(stream, id,
+                  {Code::bad_request,
+                   fmt::format("group {} was registered with other members or another "
+                               "shape",
+                               group.key),
+                   {}});
   }
   if (known == job.keys.end() && job.durable->groups.size() >= spec_.max_groups_per_job) {
-    return refuse(stream, id, {Code::bad_request, fmt::format("the job has {} groups, which is the limit",
-                                                              spec_.max_groups_per_job), {}});
+    return refuse(
+        stream, id,
+        {Code::bad_request, fmt::format("the job has {} groups, which is the limit", spec_.max_groups_per_job), {}});
   }
   const GroupId number = known == job.keys.end() ? add_group(job, group) : known->second;
   Route way = route(job.durable->job, group);
@@ -290,8 +298,10 @@ void Plane::on(Stream& stream, ConnectionId id, const control::Announce& m, Inst
     return refuse_and_close(stream, id, {Code::overloaded, "too many operations are announced", kRetry});
   }
   if (!job.coordinator->announce(live.number, m.group, m.sequence, m.alone)) {
-    return refuse(stream, id, {Code::bad_request, fmt::format("announcement of operation {} of group {} does not follow",
-                                                              m.sequence, m.group), {}});
+    return refuse(stream, id,
+                  {Code::bad_request,
+                   fmt::format("announcement of operation {} of group {} does not follow", m.sequence, m.group),
+                   {}});
   }
   const std::uint64_t before = member->outstanding();
   member->announced = std::max(member->announced, m.sequence);
@@ -303,8 +313,8 @@ void Plane::on(Stream& stream, ConnectionId id, const control::Complete& m, Inst
   if (membership(stream, id, m.group) == nullptr) return;
   const LiveRank& live = stream.job->ranks[stream.rank];
   if (!stream.job->coordinator->complete(live.number, m.group, m.through)) {
-    return refuse(stream, id, {Code::bad_request, fmt::format("operation {} of group {} was not granted", m.through,
-                                                              m.group), {}});
+    return refuse(stream, id,
+                  {Code::bad_request, fmt::format("operation {} of group {} was not granted", m.through, m.group), {}});
   }
   mark(*stream.job);
 }
@@ -314,8 +324,9 @@ void Plane::on(Stream& stream, ConnectionId id, const control::Blocked& m, Insta
   LiveJob& job = *stream.job;
   LiveRank& live = job.ranks[stream.rank];
   if (!job.coordinator->blocked(live.number, m.group, m.sequence)) {
-    return refuse(stream, id, {Code::bad_request, fmt::format("operation {} of group {} was not announced", m.sequence,
-                                                              m.group), {}});
+    return refuse(
+        stream, id,
+        {Code::bad_request, fmt::format("operation {} of group {} was not announced", m.sequence, m.group), {}});
   }
   mark(job);
   live.blocked_group = m.group;
@@ -329,8 +340,9 @@ void Plane::on(Stream& stream, ConnectionId id, const control::Stopped& m, Insta
   if (membership(stream, id, m.group) == nullptr) return;
   const LiveRank& live = stream.job->ranks[stream.rank];
   if (!stream.job->coordinator->stopped(live.number, m.group, m.granted_last, m.highest_started)) {
-    return refuse(stream, id, {Code::bad_request, fmt::format("group {} has no batch that ends at {}", m.group,
-                                                              m.granted_last), {}});
+    return refuse(
+        stream, id,
+        {Code::bad_request, fmt::format("group {} has no batch that ends at {}", m.group, m.granted_last), {}});
   }
   mark(*stream.job);
 }

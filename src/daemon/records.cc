@@ -21,7 +21,9 @@ class Writer {
     for (std::size_t i = 0; i < sizeof(T); ++i, bits >>= 8) out_.push_back(static_cast<char>(bits & 0xff));
   }
   template <class E>
-  void choice(const E& value, E) { out_.push_back(static_cast<char>(value)); }
+  void choice(const E& value, E) {
+    out_.push_back(static_cast<char>(value));
+  }
   void flag(const bool& value) { out_.push_back(value ? 1 : 0); }
   void duration(const Duration& value) { number(value.count()); }
   void text(const std::string& value) {
@@ -137,7 +139,9 @@ template <class R, class T>
 concept Is = std::is_same_v<std::remove_const_t<R>, T>;
 
 template <class IO, Is<EpochBegun> R>
-void fields(IO& io, R& r) { io.number(r.epoch); }
+void fields(IO& io, R& r) {
+  io.number(r.epoch);
+}
 template <class IO, Is<JobSubmitted> R>
 void fields(IO& io, R& r) {
   job_name(io, r.job);
@@ -147,7 +151,9 @@ void fields(IO& io, R& r) {
 }
 template <class IO, class R>
   requires Is<R, JobEnded> || Is<R, JobRemoved> || Is<R, JobFenced>
-void fields(IO& io, R& r) { job_name(io, r); }
+void fields(IO& io, R& r) {
+  job_name(io, r);
+}
 template <class IO, Is<RankAttached> R>
 void fields(IO& io, R& r) {
   job_name(io, r);
@@ -206,7 +212,9 @@ void fields(IO& io, R& r) {
   pairs(io, r.pairs);
 }
 template <class IO, Is<IntentsUsed> R>
-void fields(IO& io, R& r) { io.number(r.next); }
+void fields(IO& io, R& r) {
+  io.number(r.next);
+}
 
 // The record of the kind numbered `kind`: its index in the variant.
 template <std::size_t I = 0>

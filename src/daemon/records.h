@@ -1,8 +1,8 @@
-// What the core writes to its journal, and how. A record is one byte of format version, one byte of kind, then its fields:
-// integers little-endian in full width, texts and lists with a 32-bit length before them. A snapshot is a list of the
-// same records, so that whoever reads one reads the other.
-// Decoding trusts nothing: every length is checked against what is left, every enumeration against its range, and nothing
-// may be left over. Values; no thread rule.
+// What the core writes to its journal, and how. A record is one byte of format version, one byte of kind, then its
+// fields: integers little-endian in full width, texts and lists with a 32-bit length before them. A snapshot is a
+// list of the same records, so that whoever reads one reads the other. Decoding trusts nothing: every length is
+// checked against what is left, every enumeration against its range, and nothing may be left over. Values; no
+// thread rule.
 #pragma once
 
 #include <string>
@@ -69,7 +69,7 @@ struct SwitchSet {
 // A write is about to be sent; its outcome is not known until IntentEnded, or a read after a restart.
 struct WriteIntended {
   SwitchId ocs = 0;
-  std::string job;                  // on whose behalf
+  std::string job;  // on whose behalf
   device::WriteRecord write;
 };
 // `up`: what the switch holds at the ports of the intent, as read.

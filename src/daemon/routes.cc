@@ -50,9 +50,8 @@ Route ring_route(const SubmitJob& job, const std::vector<Rank>& members) {
 Route route(const SubmitJob& job, const control::RegisterGroup& group) {
   const std::vector<Rank>& members = group.members;
   if (members.size() < 2) return {std::nullopt, "a group of one moves nothing"};
-  const bool one_domain = std::all_of(members.begin(), members.end(), [&](Rank rank) {
-    return job.domain[rank] == job.domain[members.front()];
-  });
+  const bool one_domain = std::all_of(members.begin(), members.end(),
+                                      [&](Rank rank) { return job.domain[rank] == job.domain[members.front()]; });
   if (one_domain) return {std::nullopt, "all members are in one scale-up domain"};
   using Shape = control::RegisterGroup::Shape;
   if (group.shape == Shape::any) return {std::nullopt, "circuits cannot serve every pair of its members"};

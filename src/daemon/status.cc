@@ -60,9 +60,10 @@ JobStatus Core::Impl::job_status(const DurableJob& durable) const {
   status.job_epoch = durable.job.job_epoch;
   status.ranks = rank_count(durable.job);
   status.attached = durable.attached;
-  status.lost = static_cast<std::uint32_t>(std::count_if(durable.ranks.begin(), durable.ranks.end(), [](const auto& rank) {
-    return rank.state == DurableRank::State::gone;
-  }));
+  status.lost =
+      static_cast<std::uint32_t>(std::count_if(durable.ranks.begin(), durable.ranks.end(), [](const auto& rank) {
+        return rank.state == DurableRank::State::gone;
+      }));
   status.groups = static_cast<std::uint32_t>(durable.groups.size());
   if (!leading) return status;
   for (const auto& [serial, job] : leading->plane.jobs()) {

@@ -29,9 +29,7 @@ std::set<Position> ends(const Circuits& circuits) {
   return positions;
 }
 
-const char* level_of(device::Alarm::Kind kind) {
-  return kind == device::Alarm::Kind::reachable ? "info" : "warning";
-}
+const char* level_of(device::Alarm::Kind kind) { return kind == device::Alarm::Kind::reachable ? "info" : "warning"; }
 
 const char* name_of(device::Alarm::Kind kind) {
   using Kind = device::Alarm::Kind;
@@ -68,8 +66,8 @@ std::string outcomes(const device::Intent& intent, const device::IntentResult& r
   std::string out;
   const auto add = [&out](const char* verb, const auto& pairs, const auto& each) {
     for (std::size_t i = 0; i < std::min(pairs.size(), each.size()); ++i) {
-      out += fmt::format("{}{} {}>{} {}", out.empty() ? "" : ", ", verb, pairs[i].in, pairs[i].out,
-                         device::name(each[i]));
+      out +=
+          fmt::format("{}{} {}>{} {}", out.empty() ? "" : ", ", verb, pairs[i].in, pairs[i].out, device::name(each[i]));
     }
   };
   add("remove", intent.remove, result.remove);
@@ -86,8 +84,7 @@ std::string text(const std::vector<CrossConnect>& pairs) {
 }
 
 Switches::Switches(const CoreSpec& spec, DurableState& state, Outbox& outbox, Instant now)
-    : spec_(spec), state_(state), outbox_(outbox), switches_(spec.switches.size()),
-      next_intent_(state.next_intent()) {
+    : spec_(spec), state_(state), outbox_(outbox), switches_(spec.switches.size()), next_intent_(state.next_intent()) {
   for (std::size_t i = 0; i < switches_.size(); ++i) {
     const SwitchSpec& ocs = spec.switches[i];
     switches_[i].reconciler = std::make_unique<device::Reconciler>(ocs.reconciler, driver_of(spec, ocs));
@@ -191,8 +188,10 @@ void Switches::note_result(SwitchId ocs, const device::IntentResult& result, Ins
   const std::string& job = in_flight.wish.job_name;
   if (const auto& open = state_.at(ocs).open; open.contains(result.id)) {
     std::vector<CrossConnect> up = standing(ocs, open.at(result.id).named);
-    AuditRecord record{"controller", result.done ? "circuits settled" : "circuits failed", job, in_flight.intent.epoch,
-                       result.id,    {},  text(up), {}};
+    AuditRecord record{"controller", result.done ? "circuits settled" : "circuits failed",
+                       job,          in_flight.intent.epoch,
+                       result.id,    {},
+                       text(up),     {}};
     record.detail = fmt::format("switch {}: {}{}{}", spec_.switches[ocs].name, outcomes(in_flight.intent, result),
                                 result.reason.empty() ? "" : "; ", result.reason);
     outbox_.append(state_, IntentEnded{ocs, result.id, result.done, std::move(up), result.reason});
@@ -200,14 +199,15 @@ void Switches::note_result(SwitchId ocs, const device::IntentResult& result, Ins
   }
   measure(ocs, in_flight, result, now);
   judge(entry, result.done, now);
-  endings_.push_back({ocs, std::move(in_flight.wish), result.done, ports_at_fault(in_flight.intent, result),
-                      result.reason});
+  endings_.push_back(
+      {ocs, std::move(in_flight.wish), result.done, ports_at_fault(in_flight.intent, result), result.reason});
 }
 
 void Switches::measure(SwitchId ocs, const InFlight& in_flight, const device::IntentResult& result, Instant now) {
   IntentMeasured measured{ocs, result.done, result.writes, 0, now - in_flight.started, {}};
   for (const auto* each : {&result.add, &result.remove}) {
-    measured.unknown_pairs += static_cast<std::uint32_t>(std::count(each->begin(), each->end(), device::Outcome::unknown));
+    measured.unknown_pairs +=
+        static_cast<std::uint32_t>(std::count(each->begin(), each->end(), device::Outcome::unknown));
   }
   if (result.writes > 0) measured.settle = now - in_flight.written;
   outbox_.measured(measured);
@@ -231,8 +231,8 @@ void Switches::judge(Switch& entry, bool done, Instant now) {
 
 void Switches::note_alarm(SwitchId ocs, const device::Alarm& alarm) {
   ++at(ocs).alarms;
-  const std::string what = fmt::format("switch {}: {}: {} {}", spec_.switches[ocs].name, name_of(alarm.kind),
-                                       text(alarm.pairs), alarm.text);
+  const std::string what =
+      fmt::format("switch {}: {}: {} {}", spec_.switches[ocs].name, name_of(alarm.kind), text(alarm.pairs), alarm.text);
   outbox_.notice(level_of(alarm.kind), what);
   outbox_.audit({"controller", "alarm", {}, state_.epoch(), 0, {}, {}, what});
   using Kind = device::Alarm::Kind;

@@ -28,9 +28,9 @@ inline constexpr Duration kSickBackoff = std::chrono::seconds(5), kSickBackoffMa
 
 // A change of circuits on one switch; positions are those of the duplex ports.
 struct Wish {
-  std::uint64_t job = 0;                       // serial of a live job; the owner's affair
+  std::uint64_t job = 0;  // serial of a live job; the owner's affair
   std::string job_name;
-  std::optional<control::CommandId> command;   // absent: repair of circuits that were lost
+  std::optional<control::CommandId> command;  // absent: repair of circuits that were lost
   std::vector<std::pair<device::Position, device::Position>> connect, disconnect;
 };
 
@@ -38,7 +38,7 @@ struct Ending {
   SwitchId ocs = 0;
   Wish wish;
   bool done = false;
-  std::set<device::Position> at_fault;         // ports whose light did not come, by the switch's own word or our reading
+  std::set<device::Position> at_fault;  // ports whose light did not come, by the switch's own word or our reading
   std::string reason;
 };
 
@@ -65,12 +65,12 @@ class Switches {
   std::vector<Report> take_reports() { return std::exchange(reports_, {}); }
 
   bool ready(SwitchId ocs) const { return at(ocs).ready; }
-  bool busy(Attachment port) const { return at(port.ocs).busy.contains(port.position); }   // waits or is in progress
+  bool busy(Attachment port) const { return at(port.ocs).busy.contains(port.position); }  // waits or is in progress
   bool suspended(Attachment port) const { return at(port.ocs).suspended.contains(port.position); }
-  void suspend(Attachment port) { at(port.ocs).suspended.insert(port.position); }          // until the switch was read
+  void suspend(Attachment port) { at(port.ocs).suspended.insert(port.position); }  // until the switch was read
   // Both directions are there, and the switch does not say that light failed.
   bool up(SwitchId ocs, device::Position a, device::Position b) const;
-  bool joined(SwitchId ocs, device::Position a, device::Position b) const;   // both directions, whatever the light
+  bool joined(SwitchId ocs, device::Position a, device::Position b) const;  // both directions, whatever the light
   const device::Reconciler& reconciler(SwitchId ocs) const { return *at(ocs).reconciler; }
   // Fills in what this knows of the switch.
   void describe(SwitchId ocs, SwitchStatus& status) const;
@@ -97,7 +97,7 @@ class Switches {
     unsigned failures_in_a_row = 0;
     Duration backoff = kSickBackoff;
     Instant sick_until{};
-    bool sick = false, probing = false;      // probing: the next intent says whether it is well again
+    bool sick = false, probing = false;  // probing: the next intent says whether it is well again
     std::uint64_t intents = 0, failed = 0, alarms = 0;
   };
 
@@ -124,12 +124,12 @@ class Switches {
   const CoreSpec& spec_;
   DurableState& state_;
   Outbox& outbox_;
-  std::vector<Switch> switches_;             // by SwitchId
+  std::vector<Switch> switches_;  // by SwitchId
   device::IntentId next_intent_;
   std::vector<Ending> endings_;
   std::vector<Report> reports_;
 };
 
-std::string text(const std::vector<device::CrossConnect>& pairs);   // "3>7 7>3"
+std::string text(const std::vector<device::CrossConnect>& pairs);  // "3>7 7>3"
 
 }  // namespace photonrail::daemon

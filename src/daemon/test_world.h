@@ -93,8 +93,10 @@ class TestWorld {
       }
       if (next > end) break;
       now = std::max(now, next);
-      if (box < boxes.size()) deliver(box);
-      else if (core) core->tick(now);
+      if (box < boxes.size())
+        deliver(box);
+      else if (core)
+        core->tick(now);
       if (core) drain();
     }
     now = end;
@@ -166,7 +168,8 @@ class TestWorld {
     return there({a, b}) && there({b, a});
   }
   std::size_t audited(const std::string& action) const {
-    return static_cast<std::size_t>(std::count_if(audit.begin(), audit.end(), [&](const auto& r) { return r.action == action; }));
+    return static_cast<std::size_t>(
+        std::count_if(audit.begin(), audit.end(), [&](const auto& r) { return r.action == action; }));
   }
 
   // ---- switches
@@ -188,7 +191,7 @@ class TestWorld {
   control::Epoch epoch = 0;
   std::unique_ptr<Core> core;
   std::vector<std::unique_ptr<Box>> boxes;
-  std::vector<std::string> records;     // the journal, durable and not
+  std::vector<std::string> records;  // the journal, durable and not
   std::size_t recovered_records = 0, synced = 0;
   bool hold_records = false;
   std::map<ConnectionId, std::vector<control::DaemonMessage>> streams;
@@ -197,7 +200,7 @@ class TestWorld {
   RequestId requests = 0;
   std::vector<AuditRecord> audit;
   std::vector<Notice> notices;
-  std::function<void(const Action&)> watch;   // sees every action as it is let out
+  std::function<void(const Action&)> watch;  // sees every action as it is let out
 
  private:
   void perform() {
