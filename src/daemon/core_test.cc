@@ -463,5 +463,69 @@ TEST(Core, DemandsOverASwitchThatDoesNotAnswerTakeTheManagementPath) {
   EXPECT_EQ(world.grants(2).back().path, Path::rail);
 }
 
+TEST(Core, ASickSwitchIsLeftAloneAndThenProbed) {
+  TestWorld world(1, 32);
+  world.spec.quarantine_failures = 1000;
+  world.start();
+  world.run(100ms);
+  ASSERT_TRUE(world.ask(world.job_of("a", 16)).outcome.has_value());
+  for (control::Rank rank = 0; rank < 16; ++rank) {
+    world.hello(rank + 1, "a", rank);
+    const control::Rank first = rank / 2 * 2;
+    world.say(rank + 1, control::RegisterGroup{std::to_string(first), {first, first + 1}, Shape::pair});
+  }
+  for (device::Position port = 0; port < 16; ++port) world.boxes[0]->model.fail_port(port, world.now);
+  const auto announce = [&world](control::Rank first, control::Sequence n) {
+    for (const control::Rank rank : {first, first + 1}) world.say(rank + 1, control::Announce{first / 2, n, false});
+  };
+  const auto renew = [&world] {
+    for (ConnectionId id = 1; id <= 16; ++id) world.say(id, control::Renew{});
+  };
+  for (control::Rank first = 0; first < 10; first += 2) {
+    announce(first, 1);
+    for (int i = 0; i < 100 && world.heard<control::Granted>(first + 1).empty(); ++i) world.run(200ms);
+    renew();
+    ASSERT_EQ(world.heard<control::Granted>(first + 1).size(), 1U);
+  }
+  EXPECT_EQ(world.status().switches[0].state, "sick");
+  const unsigned writes = world.boxes[0]->writes;
+  announce(12, 1);
+  ASSERT_EQ(world.heard<control::Granted>(13).size(), 1U) << "at once";
+  EXPECT_EQ(world.heard<control::Granted>(13)[0].path, Path::management);
+  for (device::Position port = 0; port < 16; ++port) world.boxes[0]->model.repair_port(port, world.now);
+  world.run(3s);
+  EXPECT_EQ(world.boxes[0]->writes, writes);
+  renew();
+  world.run(4s);
+  renew();
+  announce(14, 1);
+  world.run(1s);
+  ASSERT_EQ(world.heard<control::Granted>(15).size(), 1U);
+  EXPECT_EQ(world.heard<control::Granted>(15)[0].path, Path::rail);
+  EXPECT_EQ(world.status().switches[0].state, "ready");
+}
+
+// A new life of a job starts while a write of the former one is on its way.
+TEST(Core, CountsOnNoCircuitThatAFormerJobMayStillChange) {
+  Job4 world;
+  const control::GroupId row = world.group("row", {0, 1}), column = world.group("column", {0, 2});
+  world.announce(row, 1, {0, 1});
+  world.run(1s);
+  world.complete(row, 1, {0, 1});
+  world.announce(column, 1, {0, 2});
+  for (const ConnectionId id : {1U, 2U, 3U, 4U}) world.say(id, control::Goodbye{});
+  ASSERT_TRUE(world.ask(world.job_of("a", 4, 1, 0, 0, 2)).outcome.has_value());
+  for (control::Rank rank : {0U, 1U}) {
+    world.hello(rank + 11, "a", rank, 9, {}, 2);
+    world.say(rank + 11, control::RegisterGroup{"row", {0, 1}, Shape::pair});
+    world.say(rank + 11, control::Announce{0, 1, false});
+  }
+  EXPECT_TRUE(world.heard<control::Granted>(11).empty());
+  world.run(2s);
+  ASSERT_EQ(world.heard<control::Granted>(11).size(), 1U);
+  EXPECT_EQ(world.heard<control::Granted>(11)[0].path, Path::rail);
+  EXPECT_TRUE(world.joined(0, 1));
+}
+
 }  // namespace
 }  // namespace photonrail::daemon

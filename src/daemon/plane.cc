@@ -114,7 +114,9 @@ void Plane::preset_standing(LiveJob& job) {
     for (const device::CrossConnect pair : switches_.reconciler(ocs).snapshot().connections) {
       const auto a = ports_.find({ocs, pair.in}), b = ports_.find({ocs, pair.out});
       const bool ours = a != ports_.end() && b != ports_.end() && a->second.first == &job && b->second.first == &job;
-      if (!ours || pair.in >= pair.out || !switches_.up(ocs, pair.in, pair.out)) continue;
+      // What an intent of a job that is gone may still change is not counted on.
+      const bool busy = switches_.busy({ocs, pair.in}) || switches_.busy({ocs, pair.out});
+      if (!ours || busy || pair.in >= pair.out || !switches_.up(ocs, pair.in, pair.out)) continue;
       standing.push_back({a->second.second, b->second.second});
     }
   }

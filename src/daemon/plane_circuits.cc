@@ -157,7 +157,8 @@ void Plane::preset_read_back(LiveJob& job, SwitchId ocs, const std::vector<PortI
     const PortId p = a->second.second, q = b->second.second;
     const bool among =
         std::binary_search(ports.begin(), ports.end(), p) && std::binary_search(ports.begin(), ports.end(), q);
-    if (!among || pair.in >= pair.out || !switches_.up(ocs, pair.in, pair.out)) continue;
+    const bool busy = switches_.busy({ocs, pair.in}) || switches_.busy({ocs, pair.out});
+    if (!among || busy || pair.in >= pair.out || !switches_.up(ocs, pair.in, pair.out)) continue;
     if (job.coordinator->partner(p) != kNoPort || job.coordinator->partner(q) != kNoPort) continue;
     standing.push_back({p, q});
   }
