@@ -59,6 +59,7 @@ class CalientCodec final : public Tl1Codec {
     using std::chrono::milliseconds;
     Capabilities result;
     result.power = result.status = true;
+    result.events = true;
     result.max_batch = 64;
     result.max_power_ports = kSideMax;
     result.min_gap = milliseconds(20);

@@ -38,6 +38,7 @@ class GlimmerglassCodec final : public Tl1Codec {
     using std::chrono::milliseconds;
     Capabilities result;
     result.power = result.status = true;
+    result.events = true;
     result.max_batch = kPairsPerRequest;
     result.max_power_ports = kSideMax;
     result.min_gap = milliseconds(20);

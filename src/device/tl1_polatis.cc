@@ -35,6 +35,7 @@ class PolatisCodec final : public Tl1Codec {
   Capabilities capabilities() const override {
     using std::chrono::milliseconds;
     Capabilities result;
+    result.events = true;
     result.max_batch = 64;
     result.max_power_ports = kPortsPerRequest;
     result.min_gap = milliseconds(20);
