@@ -137,6 +137,7 @@ std::uint16_t HttpPages::port() const {
 }
 
 void HttpPages::close() {
+  if (!impl_) return;
   std::promise<void> done;
   impl_->reactor.post([this, &done] {
     Problem ignored;
@@ -144,6 +145,7 @@ void HttpPages::close() {
     done.set_value();
   });
   done.get_future().wait();
+  impl_.reset();
 }
 
 }  // namespace photonrail::runtime

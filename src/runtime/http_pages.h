@@ -27,7 +27,7 @@ class HttpPages {
   static Result<std::unique_ptr<HttpPages>> listen(Reactor& reactor, const Endpoint& address, Handler handler, Log& log);
   ~HttpPages();
   std::uint16_t port() const;
-  void close();
+  void close();  // while the reactor runs
 
  private:
   struct Impl;
