@@ -25,7 +25,7 @@ GroupHandle RankSession::add_group(std::string key, std::vector<control::Rank> m
 Sequence RankSession::issue(GroupHandle handle, bool alone) {
   Group& group = groups_[handle];
   PR_CHECK(group.ready && group.rail, "an operation of a group that the daemon does not know, or that needs no circuits");
-  leave_batches(group);
+  leave_batches(&group);
   ++group.issued;
   group.alone.push_back(alone && last_issued_ == handle);
   last_issued_ = handle;
@@ -42,6 +42,11 @@ void RankSession::announce_pending(Group& group) {
   }
 }
 
+void RankSession::issued_elsewhere() {
+  leave_batches(nullptr);
+  last_issued_ = kNoHandle;
+}
+
 // What has been issued counts as started: nothing will keep it.
 void RankSession::stop(Group& group) {
   group.stopped = true;
@@ -49,11 +54,18 @@ void RankSession::stop(Group& group) {
   if (attached_) send(control::Stopped{group.id, group.last_grant.last, group.stop_at});
 }
 
-void RankSession::leave_batches(const Group& entered) {
+void RankSession::leave_batches(const Group* entered) {
   for (Group& group : groups_) {
-    const bool leaves = !group.stopped && !group.limited && group.issued < group.last_grant.last;
-    if (&group != &entered && leaves) stop(group);
+    if (&group == entered) continue;
+    group.left_at = group.issued;
+    stop_if_left(group);
   }
+}
+
+// Something else was issued after the first operation of the batch and before its last one.
+void RankSession::stop_if_left(Group& group) {
+  const bool inside = group.left_at >= group.last_grant.first && group.issued < group.last_grant.last;
+  if (inside && !group.stopped && !group.limited) stop(group);
 }
 
 std::vector<Start> RankSession::take_starts(Instant now) {
@@ -191,6 +203,7 @@ void RankSession::on(const control::Granted& message, Instant) {
   group->last_grant = {message.first, message.last, message.path};
   group->grants.push_back(group->last_grant);
   group->limited = false;
+  stop_if_left(*group);   // it may have come too late
 }
 
 void RankSession::on(const control::Stop& message, Instant) {

@@ -30,6 +30,7 @@
 namespace photonrail::client {
 
 using GroupHandle = std::uint32_t;      // of this session, dense in order of add_group
+inline constexpr GroupHandle kNoHandle = 0xffffffff;
 
 struct RankSessionSpec {
   std::string job;
@@ -61,6 +62,8 @@ class RankSession {
   bool rail(GroupHandle group) const { return groups_[group].rail; }   // else: no operation of it asks the daemon
   // Needs ready() and rail(). `alone`: of no other group an operation has been issued and not yet waited for.
   control::Sequence issue(GroupHandle group, bool alone);
+  // An operation of a group that does not ask the daemon (not rail()): the program's order counts all of them.
+  void issued_elsewhere();
   void finished(GroupHandle group, control::Sequence sequence);        // of one that was started
   void waiting(GroupHandle group, control::Sequence sequence);         // of one that was issued and not started
   std::vector<Start> take_starts(Instant now);
@@ -95,6 +98,7 @@ class RankSession {
     std::vector<bool> alone;                  // of the operations from started + 1 on
     std::deque<Range> grants;                 // those not yet finished
     Range last_grant;                         // also when it is finished; its first is the highest seen
+    control::Sequence left_at = 0;            // `issued` when something of another group was last issued
     bool limited = false;                     // last_grant was cut to what some member has started: all of it will be
     std::deque<control::Sequence> early;      // finished beyond `finished`, ascending
     bool stopped = false;                     // start nothing beyond stop_at until the limit comes
@@ -104,7 +108,8 @@ class RankSession {
 
   void announce_pending(Group& group);
   void stop(Group& group);
-  void leave_batches(const Group& entered);
+  void leave_batches(const Group* entered);
+  void stop_if_left(Group& group);
   void say_waiting();
   Group* group_with(control::GroupId id);
   void on(const control::Welcome& message, Instant now);
@@ -127,7 +132,7 @@ class RankSession {
   Duration lease_{}, margin_{}, retry_after_{};
   Instant lease_until_{}, next_renewal_ = kNever;
   std::optional<std::pair<GroupHandle, control::Sequence>> waiting_;   // what the program waits for, as far as it said
-  GroupHandle last_issued_ = 0xffffffff;      // group of the last operation
+  GroupHandle last_issued_ = kNoHandle;       // group of the last operation
   std::deque<Instant> asked_;                 // when Hello and each Renew without an answer were sent
 };
 

@@ -155,6 +155,29 @@ TEST_F(RankSessionTest, LeavingABatchIsSaidFirst) {
   EXPECT_EQ(sent<Announce>().size(), 1U);
 }
 
+TEST_F(RankSessionTest, ABatchThatComesTooLateIsLeftAtOnce) {
+  const GroupHandle other = session.add_group("pp", {0, 2}, RegisterGroup::Shape::pair);
+  attach();
+  session.receive(GroupReady{"pp", 5, true, ""}, at(0s));
+  session.issue(group, true);
+  session.issue(other, false);
+  session.take_messages();
+  session.receive(Granted{4, 1, 3, Path::rail}, at(1s));
+  const auto stopped = sent<Stopped>();
+  ASSERT_EQ(stopped.size(), 1U);
+  EXPECT_EQ(stopped[0].highest_started, 1U);
+  session.issue(group, false);
+  EXPECT_EQ(starts(), std::vector<Sequence>{1});
+}
+
+TEST_F(RankSessionTest, AnOperationThatAsksNobodyLeavesABatchToo) {
+  attach();
+  session.issue(group, true);
+  session.receive(Granted{4, 1, 3, Path::rail}, at(1s));
+  session.issued_elsewhere();
+  EXPECT_EQ(sent<Stopped>().size(), 1U);
+}
+
 TEST_F(RankSessionTest, WhatALimitLeavesIsNotLeftAgain) {
   const GroupHandle other = session.add_group("pp", {0, 2}, RegisterGroup::Shape::pair);
   attach();
