@@ -550,6 +550,7 @@ TEST_P(Conformance, LostRepliesChangeNothing) {
 }
 
 TEST_P(Conformance, RepeatedRepliesChangeNothing) {
+  if (GetParam() == Dialect::polatis_restconf) GTEST_SKIP() << "an HTTP client joins each response to its request";
   CarrierSpec spec;
   spec.cut = true;
   spec.repeated = 0.5;

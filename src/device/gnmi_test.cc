@@ -97,11 +97,13 @@ TEST(GnmiDriver, WritesOcpEntriesInOneSet) {
 
 TEST(GnmiDriver, DeletesEntriesByTheNameThatTheyHaveAndInvalidOnesToo) {
   Gnmi box(Dialect::ocp_gnmi);
-  box.read(R"({"ocp:port-connection":[
+  const std::string table = R"({"ocp:port-connection":[
     {"name":"job7/w1","config":{"input-port-name":"1A","output-port-name":"2B"},"state":{"status":"CONNECTED"}},
-    {"name":"bad","config":{"input-port-name":"9A","output-port-name":"2B"},"state":{"status":"INVALID"}}]})");
+    {"name":"bad","config":{"input-port-name":"9A","output-port-name":"2B"},"state":{"status":"INVALID"}}]})";
+  box.read(table);
   EXPECT_EQ(box.answer().snapshot.connections, (Pairs{{0, 1}})) << "what is INVALID carries no light";
   box.begin(Command::Kind::remove, {{0, 1}});
+  box.reply_to(box.sent(), update_response(table));
   const auto set = parsed<gnmi::SetRequest>(box.sent().body);
   ASSERT_EQ(set.delete__size(), 2);
   EXPECT_EQ(text_of(set.delete_(0)), "connections/port-connection[name=bad]");
@@ -133,6 +135,8 @@ TEST(GnmiDriver, ClearsWhatIsOnlyInTheStateByAddThenDelete) {
   box.reply_to(box.sent(), update_response(R"({"1A-2B":{"a_side":"1A","b_side":"2B"}})"));
   EXPECT_EQ(box.answer().snapshot.connections, (Pairs{{0, 1}}));
   box.begin(Command::Kind::remove, {{0, 1}});
+  box.reply_to(box.sent(), update_response("{}"));
+  box.reply_to(box.sent(), update_response(R"({"1A-2B":{"a_side":"1A","b_side":"2B"}})"));
   const Frame first = box.sent();
   EXPECT_EQ(parsed<gnmi::SetRequest>(first.body).update_size(), 1);
   box.reply_to(first, gnmi::SetResponse().SerializeAsString());

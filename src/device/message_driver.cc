@@ -23,6 +23,7 @@ Outcome outcome_of(const std::vector<Outcome>& pairs) {
 void MessageDriver::connected() {
   requests_.clear();
   ends_as_.reset();
+  removal_.reset();
   frames_.clear();
   answer_ = Answer{};
   identity_ = Identity{};
@@ -65,11 +66,40 @@ void MessageDriver::begin(const Command& command) {
     answer_.device_text = "not sent: the switch has no such port";
     return finish(Outcome::rejected);
   }
+  if (command.kind == Command::Kind::remove && !command.pairs.empty()) {
+    removal_ = command;
+    for (Request& request : requests_of({})) requests_.push_back(std::move(request));
+    return send_next();
+  }
   for (Request& request : requests_of(command)) requests_.push_back(std::move(request));
   if (requests_.empty()) return finish(Outcome::applied);
   // What is never sent was refused, as far as the caller is concerned.
   const bool several = requests_.size() > 1 && !requests_.front().pairs.empty();
   if (several) answer_.pairs.assign(command.pairs.size(), Outcome::rejected);
+  send_next();
+}
+
+// The matrix was read: what is there is removed, what is not is removed already.
+void MessageDriver::remove_what_is_there() {
+  const Command wanted = *std::exchange(removal_, std::nullopt);
+  const std::vector<CrossConnect> held = std::exchange(answer_.snapshot, Snapshot{}).connections;
+  Command rest{Command::Kind::remove, {}, {}, true};
+  std::vector<std::size_t> index;  // of the rest's pairs among the wanted ones
+  answer_.pairs.assign(wanted.pairs.size(), Outcome::applied);
+  for (std::size_t i = 0; i < wanted.pairs.size(); ++i) {
+    if (std::find(held.begin(), held.end(), wanted.pairs[i]) == held.end()) continue;
+    rest.pairs.push_back(wanted.pairs[i]);
+    index.push_back(i);
+    answer_.pairs[i] = Outcome::rejected;  // until it is sent
+  }
+  if (rest.pairs.empty()) return finish(Outcome::applied);
+  bool told_apart = false;
+  for (Request& request : requests_of(rest)) {
+    for (std::size_t& pair : request.pairs) pair = index[pair];
+    told_apart = told_apart || !request.pairs.empty();
+    requests_.push_back(std::move(request));
+  }
+  if (!told_apart) answer_.pairs.clear();  // the outcome of the whole counts
   send_next();
 }
 
@@ -102,12 +132,14 @@ void MessageDriver::receive(const Frame& frame) {
   const bool writes_on = verdict.outcome == Outcome::rejected && !request.pairs.empty();
   if (verdict.outcome != Outcome::applied && !writes_on) return finish(verdict.outcome);
   if (!requests_.empty()) return send_next();
+  if (removal_) return remove_what_is_there();
   finish(answer_.pairs.empty() ? verdict.outcome : outcome_of(answer_.pairs));
 }
 
 void MessageDriver::finish(Outcome outcome) {
   requests_.clear();
   ends_as_.reset();
+  removal_.reset();
   answer_.outcome = outcome;
   if (greeting_) {
     identified_ = outcome == Outcome::applied;

@@ -55,8 +55,10 @@ class MessageDriver : public Driver {
  private:
   void send_next();
   void finish(Outcome outcome);
+  void remove_what_is_there();
 
   std::deque<Request> requests_;        // the first one is on the wire
+  std::optional<Command> removal_;      // waits for the matrix: these protocols delete by port, whatever it holds
   std::optional<Outcome> ends_as_;      // while cleaning up
   std::vector<Frame> frames_;
   std::deque<Answer> answers_;

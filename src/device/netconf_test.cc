@@ -95,8 +95,12 @@ TEST(NetconfDriver, WritesWhatTheModuleAsksFor) {
   box.answer_to(add, "<ok/>");
   EXPECT_EQ(box.answer().outcome, Outcome::applied);
 
-  box.begin(Command::Kind::remove, {{1, 5}});
+  box.begin(Command::Kind::remove, {{1, 5}, {0, 9}});
+  box.answer_to(box.sent(), "<data><cross-connects xmlns='http://www.polatis.com/yang/optical-switch'>"
+                            "<pair><ingress>1</ingress><egress>25</egress></pair>"
+                            "<pair><ingress>2</ingress><egress>30</egress></pair></cross-connects></data>");
   const Frame remove = box.sent();
+  EXPECT_EQ(remove.body.find("<ingress>1</ingress>"), std::string::npos) << "its ingress holds another pair";
   EXPECT_NE(remove.body.find("<pair nc:operation=\"remove\"><ingress>2</ingress></pair>"), std::string::npos);
   box.answer_to(remove, "<ok/>");
   EXPECT_EQ(box.answer().outcome, Outcome::applied);

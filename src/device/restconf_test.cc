@@ -58,9 +58,11 @@ TEST(RestconfDriver, PutsAndDeletesPairByPair) {
   EXPECT_EQ(answer.pairs, (std::vector{Outcome::applied, Outcome::rejected}));
 
   box.begin(Command::Kind::remove, {{0, 12}, {7, 7}});
-  EXPECT_EQ(box.sent().verb, "DELETE");
-  box.reply("", 204);
-  box.sent();
+  EXPECT_EQ(box.sent().verb, "GET");
+  box.reply(R"({"optical-switch:cross-connects":{"pair":[{"ingress":1,"egress":37},{"ingress":8,"egress":33}]}})", 200);
+  const Frame remove = box.sent();
+  EXPECT_EQ(remove.verb, "DELETE");
+  EXPECT_EQ(remove.target, "/api/data/optical-switch:cross-connects/pair=1");
   box.reply("", 404);
   EXPECT_EQ(box.answer().outcome, Outcome::applied) << "what is not there need not be removed";
 
