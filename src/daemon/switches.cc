@@ -198,6 +198,9 @@ void Switches::note_result(SwitchId ocs, const device::IntentResult& result, Ins
     outbox_.audit(std::move(record));
   }
   measure(ocs, in_flight, result, now);
+  if (result.done) {
+    for (const Position position : in_flight.positions) entry.unsettled.erase(position);
+  }
   judge(entry, result.done, now);
   endings_.push_back(
       {ocs, std::move(in_flight.wish), result.done, ports_at_fault(in_flight.intent, result), result.reason});
@@ -263,6 +266,7 @@ void Switches::close_unfinished(SwitchId ocs) {
   }
   for (const device::IntentId id : ids) {
     std::vector<CrossConnect> up = standing(ocs, state_.at(ocs).open.at(id).named);
+    for (const CrossConnect pair : up) at(ocs).unsettled.insert({pair.in, pair.out});
     outbox_.append(state_, IntentEnded{ocs, id, false, std::move(up), "unfinished at a restart; read back"});
   }
 }
@@ -382,12 +386,15 @@ bool Switches::joined(SwitchId ocs, Position a, Position b) const {
 
 bool Switches::up(SwitchId ocs, Position a, Position b) const {
   const std::vector<device::OutputReading>& outputs = at(ocs).reconciler->snapshot().outputs;
-  const auto lit = [&outputs](Position output) {
-    if (output >= outputs.size()) return true;
-    const device::PortStatus status = outputs[output].status;
-    return status == device::PortStatus::unknown || status == device::PortStatus::tuned;
+  const double floor = spec_.switches[ocs].reconciler.power_floor_dbm;
+  const auto lit = [&outputs, floor](Position output) {
+    if (output >= outputs.size()) return true;   // the switch tells neither status nor power
+    const device::OutputReading& reading = outputs[output];
+    if (reading.status != device::PortStatus::unknown) return reading.status == device::PortStatus::tuned;
+    return !reading.power_dbm || *reading.power_dbm > floor;
   };
-  return joined(ocs, a, b) && lit(a) && lit(b);
+  const std::set<Position>& unsettled = at(ocs).unsettled;
+  return joined(ocs, a, b) && lit(a) && lit(b) && !unsettled.contains(a) && !unsettled.contains(b);
 }
 
 void Switches::describe(SwitchId ocs, SwitchStatus& status) const {

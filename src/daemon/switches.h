@@ -68,7 +68,7 @@ class Switches {
   bool busy(Attachment port) const { return at(port.ocs).busy.contains(port.position); }  // waits or is in progress
   bool suspended(Attachment port) const { return at(port.ocs).suspended.contains(port.position); }
   void suspend(Attachment port) { at(port.ocs).suspended.insert(port.position); }  // until the switch was read
-  // Both directions are there, and the switch does not say that light failed.
+  // Both directions are there, and light is: the switch says so, or has told neither and had the time to settle.
   bool up(SwitchId ocs, device::Position a, device::Position b) const;
   bool joined(SwitchId ocs, device::Position a, device::Position b) const;  // both directions, whatever the light
   const device::Reconciler& reconciler(SwitchId ocs) const { return *at(ocs).reconciler; }
@@ -94,6 +94,7 @@ class Switches {
     std::map<device::IntentId, InFlight> in_flight;
     std::multiset<device::Position> busy;
     std::set<device::Position> suspended;
+    std::set<device::Position> unsettled;   // of intents that a former life left unfinished: light need not be there
     unsigned failures_in_a_row = 0;
     Duration backoff = kSickBackoff;
     Instant sick_until{};
