@@ -147,6 +147,7 @@ struct Reconciler::Impl {
     }
     wrong_said = false;
     who = answer.identity;
+    light_known = false;
     link = Link::up;
   }
 
@@ -244,6 +245,7 @@ struct Reconciler::Impl {
     for (const Position output : asked) {
       if (output < seen.size()) store_reading(output, seen[output]);
     }
+    light_known = light_known || asked.size() == who.outputs;
     for (Active& a : active) judge_light(a, seen, now);
   }
 
@@ -590,6 +592,8 @@ struct Reconciler::Impl {
 
   // False: there is nothing to do now.
   bool begin_next(Instant now) {
+    // A matrix that is taken over says nothing of light: who relies on it needs the readings too.
+    if (!ready && !light_known && sees_light()) return ask_all(now);
     if (must_read) return begin({Command::Kind::read, {}, {}, true}, now);
     finish_fenced();
     if (look_at_light(now)) return true;
@@ -602,7 +606,10 @@ struct Reconciler::Impl {
   bool poll(Instant now) {
     poll_at = now + spec.poll;
     must_read = true;   // the read follows the readings
-    if (!sees_light()) return begin_next(now);
+    return sees_light() ? ask_all(now) : begin_next(now);
+  }
+
+  bool ask_all(Instant now) {
     asked.clear();
     for (Position out = 0; out < who.outputs; ++out) asked.push_back(out);
     return begin({Command::Kind::readings, {}, asked, true}, now);
@@ -804,6 +811,7 @@ struct Reconciler::Impl {
   Identity who;
 
   bool ready = false;                 // identified and read on this connection
+  bool light_known = false;           // readings of all outputs came on this connection
   bool must_read = true;              // nothing may be written before a read
   std::uint64_t reads = 0;
   Snapshot held;

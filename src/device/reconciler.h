@@ -96,7 +96,7 @@ class Reconciler {
   std::vector<IntentResult> take_results();
   std::vector<Alarm> take_alarms();
 
-  bool ready() const;                           // identified and read
+  bool ready() const;                           // identified and read, with its outputs' light where it can be seen
   const Snapshot& snapshot() const;             // as last read
   const Identity& identity() const;
 
