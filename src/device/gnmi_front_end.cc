@@ -196,8 +196,8 @@ std::optional<std::string> GnmiFrontEnd::understand_delete(const std::string& pa
   return std::nullopt;
 }
 
-std::optional<std::string> GnmiFrontEnd::understand_update(const std::string& path, const std::string& text, Wish& wish,
-                                                           Instant now) {
+std::optional<std::string> GnmiFrontEnd::understand_update(const std::string& path, const std::string& text,
+                                                           Wish& wish) {
   boost::system::error_code error;
   const json::value value = json::parse(text, error);
   if (error) return "not JSON: " + error.message();
@@ -238,8 +238,7 @@ std::optional<std::string> GnmiFrontEnd::understand_update(const std::string& pa
   if (!exists) return fmt::format("no such ports: '{}' to '{}'", in_name, out_name);
   const CrossConnect pair{*in, *out};
   wish.named[name] = pair;
-  const auto held = connection_of_input(*in, now);
-  if (!held || *held != pair) wish.write.add.push_back(pair);
+  wish.write.add.push_back(pair);  // also of what is listed: it may be in the status table alone
   return std::nullopt;
 }
 
@@ -251,7 +250,7 @@ std::optional<std::string> GnmiFrontEnd::understand(const gnmi::SetRequest& requ
   for (const auto* updates : {&request.replace(), &request.update()}) {
     for (const gnmi::Update& update : *updates) {
       const std::string& text = update.val().has_json_val() ? update.val().json_val() : update.val().json_ietf_val();
-      if (auto error = understand_update(text_of(request.prefix(), update.path()), text, wish, now)) return error;
+      if (auto error = understand_update(text_of(request.prefix(), update.path()), text, wish)) return error;
     }
   }
   return std::nullopt;

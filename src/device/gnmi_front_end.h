@@ -48,7 +48,7 @@ class GnmiFrontEnd final : public MessageFrontEnd {
     std::vector<std::pair<Position, bool>> ports;   // to enable or disable
   };
   std::optional<std::string> understand(const gnmi::SetRequest& request, Wish& wish, Instant now);
-  std::optional<std::string> understand_update(const std::string& path, const std::string& json, Wish& wish, Instant now);
+  std::optional<std::string> understand_update(const std::string& path, const std::string& json, Wish& wish);
   std::optional<std::string> understand_delete(const std::string& path, Wish& wish, Instant now);
 
   gnmi_model::Profile profile_;
