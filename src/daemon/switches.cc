@@ -390,8 +390,8 @@ bool Switches::up(SwitchId ocs, Position a, Position b) const {
   const auto lit = [&outputs, floor](Position output) {
     if (output >= outputs.size()) return true;   // the switch tells neither status nor power
     const device::OutputReading& reading = outputs[output];
-    if (reading.status != device::PortStatus::unknown) return reading.status == device::PortStatus::tuned;
-    return !reading.power_dbm || *reading.power_dbm > floor;
+    const bool tuned = reading.status == device::PortStatus::unknown || reading.status == device::PortStatus::tuned;
+    return tuned && (!reading.power_dbm || *reading.power_dbm > floor);
   };
   const std::set<Position>& unsettled = at(ocs).unsettled;
   return joined(ocs, a, b) && lit(a) && lit(b) && !unsettled.contains(a) && !unsettled.contains(b);
