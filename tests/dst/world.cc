@@ -148,6 +148,9 @@ class World {
 
  private:
   static std::size_t switch_count(const WorldSpec& spec) { return (spec.jobs + 1) / 2; }
+  // Two ports a rank for each of two jobs on a switch: readings of ports that nobody uses only cost time.
+  device::Position slot() const { return static_cast<device::Position>(2 * spec_.ranks); }
+  device::Position size() const { return static_cast<device::Position>(2 * slot()); }
   void say(const std::string& what) {
     history_.add(what);
     if (spec_.verbose) {
@@ -255,8 +258,8 @@ void World::make_switches() {
                               Dialect::ocp_gnmi,        Dialect::sonic_gnmi};
   for (std::size_t i = 0; i < switch_count(spec_); ++i) {
     device::SwitchModelSpec spec;
-    spec.inputs = spec.outputs = 64;
-    spec.model = "EMU-64x64";
+    spec.inputs = spec.outputs = size();
+    spec.model = fmt::format("EMU-{0}x{0}", size());
     spec.serial = fmt::format("S{}", i);
     spec.seed = spec_.seed * 1000 + i;
     spec.settle_median = std::chrono::milliseconds(2 + static_cast<std::int64_t>(random_.below(20)));
@@ -287,7 +290,7 @@ void World::make_job(unsigned index, unsigned life) {
   job->ocs = static_cast<SwitchId>(index % boxes_.size());
   job->lives = life;
   const auto slots = static_cast<device::Position>(index / boxes_.size());   // jobs that share a switch
-  const device::Position first = static_cast<device::Position>(slots * 32U);
+  const auto first = static_cast<device::Position>(slots * slot());
   for (std::uint32_t i = 0; i < spec_.ranks * job->plan.ports_per_rank; ++i) {
     job->ports.push_back({job->ocs, static_cast<device::Position>(first + i)});
   }
@@ -320,7 +323,7 @@ daemon::CoreSpec World::core_spec() const {
     ocs.name = fmt::format("rail{}", i);
     ocs.dialect = boxes_[i]->dialect;
     ocs.credentials = {"admin", "secret"};
-    ocs.reconciler.inputs = ocs.reconciler.outputs = 64;
+    ocs.reconciler.inputs = ocs.reconciler.outputs = size();
     ocs.reconciler.command_timeout = 1s;
     ocs.reconciler.seed = spec_.seed;
     spec.switches.push_back(ocs);
@@ -922,7 +925,7 @@ void World::strike(const TimedFault& fault) {
   const auto ocs = static_cast<SwitchId>(fault.pick % boxes_.size());
   Box& box = *boxes_[ocs];
   RankProcess* rank = pick_rank(fault.pick);
-  const daemon::Attachment port{ocs, static_cast<device::Position>((fault.pick >> 16) % 64)};
+  const daemon::Attachment port{ocs, static_cast<device::Position>((fault.pick >> 16) % size())};
   if (fault.name == "daemon-crash") return crash_daemon("daemon-crash");
   if (fault.name == "daemon-pause") {
     struck(fault.name);
