@@ -1,9 +1,12 @@
 // SCPI from both sides. The first byte chooses: the input is what a box sends to the driver, or what a client sends to
 // an emulated box. Never a crash, and an answer to every command.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "device/conformance.h"
 #include "device/driver.h"
@@ -14,24 +17,41 @@ namespace {
 using namespace photonrail;
 using namespace photonrail::device;
 
-void to_driver(const std::string& bytes) {
+// A "%" in the input stands for the ones that the driver's *OPC? questions ask for.
+std::string with_ones(std::string text, const std::string& sent) {
+  std::string ones;
+  for (auto at = sent.find("*opc?"); at != std::string::npos; at = sent.find("*opc?", at + 1)) ones += "1;";
+  for (auto at = text.find('%'); at != std::string::npos; at = text.find('%', at + ones.size())) {
+    text.replace(at, 1, ones);
+  }
+  return text;
+}
+
+// One line of the input for each line that the driver sends.
+void to_driver(std::string_view bytes) {
+  constexpr int kTurns = 16;
   const auto driver = make_driver(Dialect::polatis_scpi, {});
   driver->connected();
-  for (std::size_t from = 0; from < bytes.size(); from += 7) {
+  std::string sent;
+  bool in_flight = true;
+  for (int turn = 0; turn < kTurns && !bytes.empty(); ++turn) {
+    for (const Frame& frame : driver->take_frames()) sent = frame.body;
+    const auto end = std::min(bytes.find('\n'), bytes.size() - 1) + 1;
     Frame frame;
-    frame.body = bytes.substr(from, 7);
+    frame.body = with_ones(std::string(bytes.substr(0, end)), sent);
+    bytes.remove_prefix(end);
     driver->receive(frame);
-    (void)driver->take_frames();
-    (void)driver->take_answer();
+    if (driver->take_answer()) {
+      if (!std::exchange(in_flight, false)) std::abort();  // an answer that nobody asked for
+    }
+    if (in_flight) continue;
+    const auto next = turn % 2 == 0 ? Command::Kind::read : Command::Kind::readings;
+    driver->begin({next, {}, {}, true});
+    in_flight = !driver->take_answer();
   }
-  driver->begin({Command::Kind::read, {}, {}, true});
-  if (!driver->take_answer()) {
-    Frame frame;
-    frame.body = bytes + "\n";
-    driver->receive(frame);
-    driver->expire();
-    if (!driver->take_answer()) std::abort();
-  }
+  driver->expire();
+  if (in_flight && !driver->take_answer()) std::abort();
+  if (driver->take_answer()) std::abort();
 }
 
 void to_box(const std::string& bytes) {
