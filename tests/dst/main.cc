@@ -24,12 +24,13 @@ constexpr const char* kUsage = R"(usage: dst [OPTION...]
   --verbose      the whole history of each run, on standard error (use with --count 1)
   --twice        run each seed twice and compare the histories
   --seconds N    stop after this many seconds
+  --until-broken stop at the first seed that breaks a promise; says how many it took
 )";
 
 struct Options {
   std::uint64_t first = 1, count = 100, seconds = 0;
   unsigned threads = std::max(1U, std::thread::hardware_concurrency());
-  bool large = false, faults = true, verbose = false, twice = false;
+  bool large = false, faults = true, verbose = false, twice = false, until_broken = false;
 };
 
 std::optional<std::uint64_t> number(std::string_view text) {
@@ -47,6 +48,7 @@ std::optional<Options> parse(int argc, char** argv) {
     else if (name == "--no-faults") options.faults = false;
     else if (name == "--verbose") options.verbose = true;
     else if (name == "--twice") options.twice = true;
+    else if (name == "--until-broken") options.until_broken = true;
     else {
       const auto value = i + 1 < argc ? number(argv[++i]) : std::nullopt;
       if (!value) return std::nullopt;
@@ -114,16 +116,20 @@ int run_all(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   std::atomic<std::uint64_t> next{0};
+  std::atomic<bool> stop{false};
   std::mutex mutex;
   Totals totals;
   const auto work = [&] {
     for (std::uint64_t i = next++; i < options.count; i = next++) {
       if (options.seconds > 0 && seconds() > static_cast<double>(options.seconds)) return;
+      if (options.until_broken && stop) return;
       const std::uint64_t seed = options.first + i;
+      if (options.until_broken) fmt::print(stderr, "seed {}\r", seed);   // the last one, should the process die of it
       const Outcome outcome = run(spec_of(options, seed));
       const bool differs = options.twice && run(spec_of(options, seed)).digest != outcome.digest;
       const std::lock_guard lock(mutex);
       add(totals, seed, outcome, differs);
+      stop = totals.broken > 0;
     }
   };
   std::vector<std::thread> threads;

@@ -635,6 +635,9 @@ void World::daemon_to_rank(ConnectionId connection, const control::DaemonMessage
     RankProcess& r = *stream->second;
     if (events_.now() < r.cut_until) return break_stream(r);
     r.session.receive(message, r.clock.local(events_.now()));
+    if (r.session.failed() && r.session.failure().find("cuts a batch") != std::string::npos) {
+      checker_.violate("P3", r.session.failure());
+    }
     if (r.session.failed()) return abort(*r.job, "the session ended: " + r.session.failure());
     advance(r);
   });
