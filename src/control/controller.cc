@@ -85,7 +85,7 @@ void Controller::enqueue(OperationId operation, PortId port) {
 void Controller::leave_queue(OperationId operation, PortId port) {
   auto& queue = ports_[port].queue;
   PR_CHECK(!queue.empty() && queue.front() == operation, "an operation leaves a queue that it does not lead");
-  queue.pop_front();
+  queue.erase(queue.begin());
   if (!queue.empty()) ++operations_[queue.front()].at_front;
 }
 
@@ -279,7 +279,7 @@ void Controller::set_usable(PortId id, bool usable) {
 }
 
 void Controller::divert_queued(PortId port) {
-  const std::deque<OperationId> queue = ports_[port].queue;
+  const std::vector<OperationId> queue = ports_[port].queue;
   for (const OperationId operation : queue) {
     if (operations_[operation].state == State::queued) divert(operation);
   }

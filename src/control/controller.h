@@ -21,7 +21,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -111,7 +110,7 @@ class Controller {
   bool usable(PortId port) const { return ports_[port].usable; }
   bool usable(const Demand& demand) const;
   bool waits_for_switch(OperationId operation) const { return operations_[operation].state == State::switching; }
-  const std::deque<OperationId>& queue(PortId port) const { return ports_[port].queue; }
+  const std::vector<OperationId>& queue(PortId port) const { return ports_[port].queue; }
   std::uint64_t mispredictions() const { return mispredictions_; }
   std::vector<Waiting> waiting() const;
   const Demand& demand(DemandId id) const { return demands_[id]; }
@@ -131,7 +130,7 @@ class Controller {
     bool switching = false;
     bool usable = true;
     DemandId last_demand = kNoDemand;     // of the last grant
-    std::deque<OperationId> queue;        // ticket order; naive rule: the front is the owner
+    std::vector<OperationId> queue;        // ticket order; naive rule: the front is the owner
     std::vector<Expectation> learning;    // grants of this step
     std::vector<Expectation> table;       // grants of the step before
     std::uint32_t position = 0;           // in table

@@ -150,7 +150,7 @@ void Coordinator::Impl::serve_unserved(GroupId id) {
 // Grants the next operation of the group, and `more` after it.
 void Coordinator::Impl::decide(GroupId id, Path path, OperationId hold, Sequence more) {
   GroupState& group = groups[id];
-  if (!group.pending.empty()) group.pending.pop_front();
+  if (!group.pending.empty()) group.pending.erase(group.pending.begin());
   const Batch batch{group.granted + 1, group.granted + 1 + more, path, hold, false, false, {}};
   group.granted = batch.last;
   group.batches.push_back(batch);
@@ -213,7 +213,7 @@ void Coordinator::Impl::release(GroupId id) {
     }
     if (!done) break;
     const OperationId hold = batch.hold;
-    group.batches.pop_front();
+    group.batches.erase(group.batches.begin());
     if (hold == kNoOperation) continue;
     controller.complete(hold);
     released = true;

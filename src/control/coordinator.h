@@ -33,7 +33,8 @@
 //   - When the program issues an operation of another group, announced or not, while a batch is not started through:
 //     stopped() first, once per grant, and start nothing more of that batch until its limit comes. The same when a grant
 //     comes late: something else has been issued since its first operation, and not yet all that it covers.
-//   - Answers each stop with stopped(), also a repeated one. A limit ends the grant at `last`, lifts the stop, and what is
+//   - Answers each stop with stopped(), also a repeated one; announces nothing more of the group while it is stopped
+//     (a stop of a grant that is started through is answered, and stops nothing). A limit ends the grant at `last`, lifts the stop, and what is
 //     issued beyond is announced again. Stop and limit name the grant by its last operation; those for a grant that is
 //     not held (any more), limits below its first operation, and grants whose first operation is not beyond all first
 //     operations seen before, are repetitions: ignored.

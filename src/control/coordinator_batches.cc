@@ -150,7 +150,7 @@ void Coordinator::Impl::limit_if_answered(GroupId id, Batch& batch) {
   if (!answered && highest < batch.last) return;
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     const Rank rank = group.members[i];
-    if (!ranks[rank].alive || group.state[i].completed >= batch.last) continue;
+    if (!ranks[rank].alive) continue;
     outputs.limits.push_back({rank, id, batch.last, highest});
     // From here on it may start what is left, or issue something else first: which, its announcements do not tell.
     if (ranks[rank].inside == id) ranks[rank].inside = kNoGroup;

@@ -2,7 +2,6 @@
 // guard, and coming back after a break or a restart (coordinator_recovery.cc).
 #pragma once
 
-#include <deque>
 #include <utility>
 
 #include "control/coordinator.h"
@@ -48,8 +47,8 @@ struct GroupState {
   DemandId demand = kNoDemand;
   bool broken = false;                  // a member is lost
   Sequence granted = 0;                 // through this one
-  std::deque<Batch> batches;
-  std::deque<Pending> pending;          // from granted + 1 on
+  std::vector<Batch> batches;
+  std::vector<Pending> pending;          // from granted + 1 on
 };
 
 struct RankState {

@@ -36,8 +36,8 @@ bool Coordinator::Impl::resume(Rank rank, const std::vector<ResumedGroup>& repor
     state.believed = std::max(state.believed, state.reached);
   }
   if (gap) {
-    leave_batch(rank, kNoGroup);
     back.learner.clear();
+    back.inside = kNoGroup;  // and whether it has left the batch, it says next
   }
   for (const ResumedGroup& report : reports) {
     GroupState& group = groups[report.group];

@@ -8,6 +8,7 @@ Learner::Change Learner::append(Entry entry) {
   const bool before = trusted();
   const bool right = follow(entry);
   history_.push_back(entry);
+  all_.add(entry);
   ++since_search_;
   if (!trusted() && since_search_ >= std::max<std::size_t>(2, history_.size() / 8)) search();
   trim();
@@ -63,6 +64,7 @@ void Learner::trim() {
 
 void Learner::clear() {
   history_.clear();
+  all_ = {};
   distance_ = matched_ = foreseen_right_ = since_search_ = 0;
 }
 
@@ -84,7 +86,7 @@ void Learner::add_to(Digest& digest) const {
   digest.add(foreseen_right_);
   digest.add(since_search_);
   digest.add(history_.size());
-  for (const Entry entry : history_) digest.add(entry);
+  digest.add(all_.value());
 }
 
 }  // namespace photonrail::control

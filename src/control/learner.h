@@ -49,6 +49,7 @@ class Learner {
   std::uint32_t least_;
   std::uint32_t needed_;
   std::vector<Entry> history_;
+  Digest all_;                  // of every entry since the last clear()
   std::size_t distance_ = 0;    // 0: none
   std::size_t matched_ = 0;     // entries up to now that repeat those `distance_` before
   std::size_t foreseen_right_ = 0;

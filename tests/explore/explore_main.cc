@@ -148,7 +148,7 @@ void explore_one(const Command& c, const Fabric& fabric, const std::vector<Progr
   if (!c.quiet && found.states > total.most) fmt::print("{}: {}: {} states\n", i, programs[i].text(), found.states);
   total.most = std::max(total.most, found.states);
   if (found.violation.empty()) return;
-  if (++total.violations > 3) return;
+  if (++total.violations > 1) return;
   fmt::print("VIOLATION {}: {}\n  learnt {}\n  {}\n", i, programs[i].text(), lesson.text(), found.violation);
   for (const std::string& line : found.trace) fmt::print("    {}\n", line);
   std::fflush(stdout);

@@ -98,11 +98,11 @@ Sequence World::issued(std::uint8_t rank, std::uint8_t group) const {
   return through;
 }
 
-// Operations of a group start in order; one that failed without a grant counts as past.
+// Operations of a group start in order.
 Sequence World::started(std::uint8_t rank, std::uint8_t group) const {
   Sequence through = 0;
   for (const std::uint8_t op : setting_->operations[group]) {
-    if (shims_[rank].life[op] < Life::started) break;
+    if (shims_[rank].life[op] < Life::started || shims_[rank].life[op] == Life::failed) break;
     ++through;
   }
   return through;
@@ -113,6 +113,11 @@ HeldGrant* World::covering(std::uint8_t rank, std::uint8_t group, Sequence seque
     if (grant.first <= sequence && sequence <= grant.last) return &grant;
   }
   return nullptr;
+}
+
+bool World::stopped(std::uint8_t rank, std::uint8_t group) const {
+  const auto& grants = shims_[rank].groups[group].grants;
+  return std::any_of(grants.begin(), grants.end(), [](const HeldGrant& grant) { return grant.stopped; });
 }
 
 void World::say(std::uint8_t rank, Kind kind, std::uint8_t group, Sequence a, Sequence b, bool flag) {
@@ -173,8 +178,8 @@ void World::issue(std::uint8_t rank) {
   shim.life[operation] = Life::issued;
   if (covering(rank, group, setting_->program.sequence(operation)) != nullptr) {
     start_covered(rank, group);
-  } else {
-    announce(rank, operation);
+  } else if (!stopped(rank, group)) {
+    announce(rank, operation);  // else when the limit comes
   }
   come_to_wait(rank);
 }
@@ -193,6 +198,7 @@ void World::come_to_wait(std::uint8_t rank) {
   const std::uint8_t group = setting_->program.groups[operation];
   const Sequence sequence = setting_->program.sequence(operation);
   if (shim.life[operation] != Life::issued || covering(rank, group, sequence) != nullptr) return;
+  if (shim.groups[group].announced < sequence) return;
   shim.waits_reported = true;
   say(rank, Kind::blocked, group, sequence, 0, false);
 }
@@ -258,7 +264,7 @@ void World::hear(std::uint8_t rank, const Message& m) {
   } else if (m.kind == Kind::stop) {
     for (HeldGrant& grant : group.grants) {
       if (grant.last != m.a) continue;
-      grant.stopped = true;
+      grant.stopped = grant.stopped || started(rank, m.group) < grant.last;
       say(rank, Kind::stopped, m.group, m.a, started(rank, m.group), false);
     }
   } else if (m.kind == Kind::limit) {
@@ -443,9 +449,21 @@ void World::note_failed(std::uint8_t group, Sequence sequence) {
   }
 }
 
+// What lies beyond is to be announced again, and takes a new ticket.
+void World::note_limit(std::uint8_t group, Sequence last) {
+  for (const std::uint8_t op : setting_->operations[group]) {
+    if (setting_->base[group] + setting_->program.sequence(op) <= last) continue;
+    granted_[op] = 0;
+    std::erase(order_, op);
+  }
+  for (Sequence& through : announced_[group]) through = std::min(through, last - setting_->base[group]);
+}
+
 void World::drain() {
   control::CoordinatorOutputs out = std::exchange(coordinator_.outputs(), {});
   for (const control::SwitchCommand& command : out.commands) carry_out(command);
+  for (const auto& m : out.failures) note_failed(static_cast<std::uint8_t>(m.group), m.sequence);
+  for (const auto& m : out.limits) note_limit(static_cast<std::uint8_t>(m.group), m.last);
   const auto send = [&](control::Rank rank, Kind kind, control::GroupId group, Sequence a, Sequence b, bool flag) {
     if (shims_[rank].crashed) return;
     // While a break is not yet known to the coordinator, what it says goes nowhere.
@@ -460,7 +478,6 @@ void World::drain() {
   }
   for (const auto& m : out.limits) send(m.rank, Kind::limit, m.group, m.granted_last, m.last, false);
   for (const auto& m : out.stops) send(m.rank, Kind::stop, m.group, m.granted_last, 0, false);
-  for (const auto& m : out.failures) note_failed(static_cast<std::uint8_t>(m.group), m.sequence);
   for (const auto& m : out.failures) send(m.rank, Kind::fail, m.group, m.sequence, 0, false);
 }
 

@@ -108,6 +108,7 @@ class World {
 
   control::Coordinator make_coordinator() const;
   bool issue_enabled(const Shim& shim, std::uint8_t rank) const;
+  bool stopped(std::uint8_t rank, std::uint8_t group) const;
   bool is_member(std::uint8_t rank, std::uint8_t group) const;
   bool may_end(std::uint8_t rank, std::uint8_t operation) const;
   bool only_listens(std::uint8_t rank) const;
@@ -131,6 +132,7 @@ class World {
   void drain();
   void check_grant(const control::GrantMessage& grant);
   void restart();
+  void note_limit(std::uint8_t group, control::Sequence last);
   void note_failed(std::uint8_t group, control::Sequence sequence);
   void carry_out(const control::SwitchCommand& command);
   void note_announced(std::uint8_t rank, std::uint8_t group, control::Sequence through);
