@@ -17,7 +17,7 @@ constexpr std::size_t kUnitsMax = 256;    // in one line
 constexpr std::size_t kErrorsMax = 32;    // in the queue
 
 // SCPI-99 volume 1, 21.8.
-constexpr int kSyntaxError = -102, kParameterNotAllowed = -108, kMissingParameter = -109, kUndefinedHeader = -113;
+constexpr int kSyntaxError = -102, kMissingParameter = -109, kUndefinedHeader = -113;
 constexpr int kSettingsConflict = -221, kOutOfRange = -222, kTooMuchData = -223, kHardwareMissing = -241;
 constexpr int kSystemError = -310, kQueueOverflow = -350;
 
