@@ -34,6 +34,24 @@ void describe(config::Fields& fields, StateConfig& c) {
          {.doc = "Records since the last snapshot, after which another one is written.", .min = 1e5, .max = 1e9});
 }
 
+void describe(config::Fields& fields, StoreConfig& c) {
+  fields("kind", c.kind,
+         {.doc = "Where the journal is. \"embedded\": files in state.directory; no other service is needed. \"etcd\": keys "
+                 "of an etcd cluster; several daemons share them, one of which leads."});
+  fields("endpoints", c.endpoints, {.doc = "etcd: its members, host:port each.", .items_max = 16});
+  fields("prefix", c.prefix, {.doc = "etcd: what the keys begin with; the same for all daemons of the rails."});
+  fields("certificate", c.certificate, {.doc = "etcd: the daemon's certificate as a client, PEM; \"\": no TLS."});
+  fields("key", c.key, {.doc = "etcd: its private key, PEM."});
+  fields("authority", c.authority, {.doc = "etcd: certificates of the authorities that the members' ones are signed by."});
+  fields("lease", c.lease,
+         {.doc = "etcd: how long a daemon leads after it was last heard of; whole seconds. etcd makes it 1.5 of its "
+                 "election timeouts at least.",
+          .min = 1,
+          .max = 600});
+  fields("margin", c.margin, {.doc = "etcd: a daemon stops this much earlier, for clocks that differ.", .min = 0.01, .max = 60});
+  fields("renew", c.renew, {.doc = "etcd: how often the lease is renewed.", .min = 0.01, .max = 60});
+}
+
 void describe(config::Fields& fields, MetricsConfig& c) {
   fields("address", c.address,
          {.doc = "Where /metrics, /healthz and /readyz are served, over plain HTTP: a loopback address. \"\": nowhere."});
@@ -99,6 +117,7 @@ void describe(config::Fields& fields, DaemonConfig& c) {
   fields("listen", c.listen, {.doc = "The gRPC server."});
   fields("tls", c.tls, {.doc = "Mutual TLS."});
   fields("state", c.state, {.doc = "What must survive."});
+  fields("store", c.store, {.doc = "Where the journal is kept, and who leads."});
   fields("metrics", c.metrics, {.doc = "Pages for monitoring."});
   fields("lease", c.lease, {.doc = "Leases of ranks."});
   fields("limits", c.limits, {.doc = "What clients may take."});
@@ -145,6 +164,27 @@ void check_listen(ConfigDocument& doc) {
   }
 }
 
+void check_store(ConfigDocument& doc) {
+  const StoreConfig& s = doc.value.store;
+  auto& d = doc.diagnostics;
+  if (s.kind != "embedded" && s.kind != "etcd") d.error(doc.span("store.kind"), "no kind of store", "embedded or etcd");
+  if (s.kind == "embedded" && !s.endpoints.empty()) {
+    d.error(doc.span("store.endpoints"), "the embedded store has no endpoints", "kind = \"etcd\"");
+  }
+  if (s.kind != "etcd") return;
+  if (s.endpoints.empty()) d.error(doc.span("store.kind"), "store.endpoints is missing", "endpoints = [\"host:2379\"]");
+  for (const std::string& text : s.endpoints) {
+    if (const auto endpoint = parse_endpoint(text); !endpoint) d.error(doc.span("store.endpoints"), endpoint.error().message);
+  }
+  if (s.prefix.empty() || s.prefix.back() == '/') d.error(doc.span("store.prefix"), "a prefix does not end with a slash");
+  if (s.certificate.empty() != s.key.empty() || s.certificate.empty() != s.authority.empty()) {
+    d.error(doc.span("store.certificate"), "store.certificate, store.key and store.authority belong together");
+  }
+  if (s.renew * 3 > s.lease || s.margin * 3 > s.lease) {
+    d.error(doc.span("store.lease"), "store.renew and store.margin are a third of it at most");
+  }
+}
+
 void check_switch(ConfigDocument& doc, std::size_t i, std::set<std::string>& names) {
   const SwitchConfig& s = doc.value.switches[i];
   const auto span = [&](std::string_view key) { return doc.span(fmt::format("switch[{}].{}", i, key)); };
@@ -165,6 +205,7 @@ void check_switch(ConfigDocument& doc, std::size_t i, std::set<std::string>& nam
 
 void check(ConfigDocument& doc) {
   check_listen(doc);
+  check_store(doc);
   if (doc.value.switches.empty()) doc.diagnostics.error(doc.span("switch"), "no switch", "a table [[switch]] for each");
   std::set<std::string> names;
   for (std::size_t i = 0; i < doc.value.switches.size(); ++i) check_switch(doc, i, names);
@@ -188,7 +229,8 @@ Result<std::string> password(const SwitchConfig& s) {
 Result<ConfigDocument> load_config(const std::string& path) {
   PR_ASSIGN(ConfigDocument doc, config::load_document<DaemonConfig>(path, {}, {}, check));
   DaemonConfig& c = doc.value;
-  for (std::string* file : {&c.tls.certificate, &c.tls.key, &c.tls.authority, &c.state.directory}) {
+  for (std::string* file : {&c.tls.certificate, &c.tls.key, &c.tls.authority, &c.state.directory, &c.store.certificate,
+                            &c.store.key, &c.store.authority}) {
     *file = at(doc.directory, *file);
   }
   for (SwitchConfig& s : c.switches) s.password_file = at(doc.directory, s.password_file);
@@ -237,6 +279,22 @@ RankLimits rank_limits(const DaemonConfig& c) {
   out.streams = c.limits.streams;
   out.messages_waiting = c.limits.messages_waiting;
   out.ranks_per_stream = c.limits.ranks_per_stream;
+  return out;
+}
+
+bool highly_available(const DaemonConfig& c) { return c.store.kind == "etcd"; }
+
+HandOverSpec hand_over_spec(const DaemonConfig& c, const std::string& name) {
+  HandOverSpec out;
+  out.client.endpoints = c.store.endpoints;
+  out.client.certificate = c.store.certificate;
+  out.client.key = c.store.key;
+  out.client.authority = c.store.authority;
+  out.prefix = c.store.prefix;
+  out.election.name = name;
+  out.election.ttl = duration(c.store.lease);
+  out.election.margin = duration(c.store.margin);
+  out.election.keep = duration(c.store.renew);
   return out;
 }
 

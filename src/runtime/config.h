@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "config/document.h"
 #include "daemon/core.h"
+#include "runtime/hand_over.h"
 #include "runtime/server_spec.h"
 #include "runtime/switch_links.h"
 
@@ -24,6 +25,13 @@ struct TlsConfig {
 struct StateConfig {
   std::string directory = "state";
   Bytes compact_after{64'000'000};
+};
+struct StoreConfig {
+  std::string kind = "embedded";
+  std::vector<std::string> endpoints;
+  std::string prefix = "/photonrail";
+  std::string certificate, key, authority;
+  Time lease = seconds(1), margin = milliseconds(100), renew = milliseconds(200);
 };
 struct MetricsConfig {
   std::string address = "127.0.0.1:9464";
@@ -52,6 +60,7 @@ struct DaemonConfig {
   ListenConfig listen;
   TlsConfig tls;
   StateConfig state;
+  StoreConfig store;
   MetricsConfig metrics;
   LeaseConfig lease;
   LimitsConfig limits;
@@ -70,6 +79,8 @@ Result<ConfigDocument> load_config(const std::string& path);
 Result<daemon::CoreSpec> core_spec(const DaemonConfig& config);
 GrpcSpec grpc_spec(const DaemonConfig& config);
 RankLimits rank_limits(const DaemonConfig& config);
+bool highly_available(const DaemonConfig& config);
+HandOverSpec hand_over_spec(const DaemonConfig& config, const std::string& name);
 std::vector<std::string> switch_names(const DaemonConfig& config);
 
 }  // namespace photonrail::runtime

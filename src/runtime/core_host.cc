@@ -46,9 +46,18 @@ void CoreHost::stop() {
 
 // ---- any thread
 
-void CoreHost::lead(control::Epoch epoch, Instant until) { queue_.push_always(Leadership{epoch, until}); }
-void CoreHost::extend(Instant until) { queue_.push_always(Leadership{std::nullopt, until}); }
-void CoreHost::step_down() { queue_.push_always(Leadership{}); }
+void CoreHost::lead(control::Epoch epoch, Instant until) { queue_.push_always(Leadership{epoch, until, 0, {}}); }
+void CoreHost::extend(Instant until) { queue_.push_always(Leadership{std::nullopt, until, 0, {}}); }
+
+void CoreHost::step_down(control::Epoch term, std::function<void()> then) {
+  queue_.push_always(Leadership{std::nullopt, std::nullopt, term, std::move(then)});
+}
+
+void CoreHost::take_over(daemon::Core core, std::unique_ptr<journal::RecordStore> store, control::Epoch epoch,
+                         Instant until, RecordWriter::FailedCallback failed) {
+  queue_.push_always(
+      TakeOver{std::make_unique<daemon::Core>(std::move(core)), std::move(store), epoch, until, std::move(failed)});
+}
 
 void CoreHost::rank_opened(daemon::ConnectionId connection, control::Rank rank, daemon::Identity identity,
                            std::shared_ptr<StreamOutlet> stream) {
@@ -82,7 +91,9 @@ void CoreHost::switch_disconnected(daemon::SwitchId ocs, std::uint64_t generatio
   queue_.push_always(SwitchEvent{SwitchEvent::Kind::disconnected, ocs, generation, {}, now()});
 }
 
-void CoreHost::durable(daemon::RecordNumber through) { queue_.push_always(Durable{through}); }
+void CoreHost::durable(daemon::RecordNumber through, control::Epoch term) {
+  queue_.push_always(Durable{through, term});
+}
 
 void CoreHost::audit_refusal(daemon::AuditRecord record) {
   ++metrics_.denied;
@@ -121,15 +132,36 @@ void CoreHost::loop() {
 }
 
 void CoreHost::on(Leadership& event) {
+  if (event.until) switches_.allow_until(*event.until);
   if (event.lead) {
     core_.lead(*event.lead, *event.until, now());
     log_.write(Log::Level::info, "leading", {{"epoch", *event.lead}});
   } else if (event.until) {
     core_.extend(*event.until, now());
-  } else {
+  } else if (event.term == term_) {
     core_.step_down(now());
+    switches_.allow_until(Instant::min());
     log_.write(Log::Level::warning, "stepped down");
   }
+  if (!event.then) return;
+  drain();
+  event.then();
+}
+
+// Ranks and operators of the core before have been refused by it; who is left came a moment ago.
+void CoreHost::on(TakeOver& event) {
+  core_.step_down(now());
+  drain();
+  end_all("the daemon begins to lead; attach again");
+  switches_.allow_until(event.until);
+  term_ = event.epoch;
+  writer_.write_to(
+      std::move(event.store),
+      [this, term = term_](daemon::RecordNumber through) { durable(through, term); }, std::move(event.failed));
+  compactions_when_asked_.reset();
+  core_ = std::move(*event.core);
+  core_.lead(event.epoch, event.until, now());
+  log_.write(Log::Level::info, "leading", {{"epoch", event.epoch}});
 }
 
 void CoreHost::on(RankOpened& event) {
@@ -172,7 +204,9 @@ void CoreHost::on(SwitchEvent& event) {
   if (grants_in_event_ > 0) metrics_.grant_switched.add(now() - event.received);
 }
 
-void CoreHost::on(Durable& event) { core_.durable(event.through, now()); }
+void CoreHost::on(Durable& event) {
+  if (event.term == term_) core_.durable(event.through, now());
+}
 
 void CoreHost::on(Refusal& event) {
   const Instant at = now();
@@ -187,16 +221,24 @@ void CoreHost::on(Refusal& event) {
 
 void CoreHost::on(Stop&) {
   core_.step_down(now());
+  switches_.allow_until(Instant::min());
   drain();
+  end_all("the daemon stops; attach again");
+  stopping_ = true;
+}
+
+void CoreHost::end_all(const std::string& why) {
   for (auto& [connection, rank] : ranks_) {
-    rank.stream->end_rank(rank.rank, "the daemon stops; attach again");
+    rank.stream->end_rank(rank.rank, why);
     to_flush_.push_back(rank.stream.get());
   }
   flush_streams();
-  const daemon::Reply stopped{fail(ErrorCode::io, "the daemon stops"), {}, {}};
-  for (auto& [request, done] : calls_) done(stopped);
+  metrics_.ranks -= static_cast<std::int64_t>(ranks_.size());
+  ranks_.clear();
+  const daemon::Reply ended{fail(ErrorCode::io, why), {}, {}};
+  for (auto& [request, done] : calls_) done(ended);
+  calls_waiting_.fetch_sub(calls_.size());
   calls_.clear();
-  stopping_ = true;
 }
 
 void CoreHost::drain() {

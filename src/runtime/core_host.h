@@ -40,6 +40,8 @@ class SwitchOutlet {
   virtual ~SwitchOutlet() = default;
   virtual void connect(daemon::SwitchId ocs, std::uint64_t generation) = 0;  // after dropping the one before
   virtual void send(daemon::SwitchId ocs, std::uint64_t generation, device::Frame frame) = 0;
+  // Nothing is written from `until` on, whatever was handed over before. In the past: every connection is dropped now.
+  virtual void allow_until(Instant until) = 0;
 };
 
 using RankMessages = std::vector<std::pair<daemon::ConnectionId, control::RankMessage>>;
@@ -69,7 +71,14 @@ class CoreHost {
   // ---- any thread
   void lead(control::Epoch epoch, Instant until);
   void extend(Instant until);
-  void step_down();
+  // Where the core leads in `term` (of take_over(); 0: of lead()). `then` runs on the core's thread in any case, when
+  // nothing is switched or granted in that term any more.
+  void step_down(control::Epoch term = 0, std::function<void()> then = {});
+
+  // Another core in place of this one, which leads no more: it leads, with its journal in `store`. An error of the store
+  // comes to `failed`, on the writer's thread.
+  void take_over(daemon::Core core, std::unique_ptr<journal::RecordStore> store, control::Epoch epoch, Instant until,
+                 RecordWriter::FailedCallback failed);
 
   daemon::ConnectionId next_connection() { return next_connection_.fetch_add(1); }
   void rank_opened(daemon::ConnectionId connection, control::Rank rank, daemon::Identity identity,
@@ -84,7 +93,7 @@ class CoreHost {
   void switch_connected(daemon::SwitchId ocs, std::uint64_t generation);
   void switch_frame(daemon::SwitchId ocs, std::uint64_t generation, device::Frame frame);
   void switch_disconnected(daemon::SwitchId ocs, std::uint64_t generation);
-  void durable(daemon::RecordNumber through);
+  void durable(daemon::RecordNumber through, control::Epoch term = 0);  // term: of take_over(), which numbers anew
 
   // What a carrier refuses on its own is audited like what the core does, up to so many in a second; the rest is counted.
   static constexpr unsigned kRefusalsPerSecond = 20;
@@ -97,6 +106,15 @@ class CoreHost {
   struct Leadership {
     std::optional<control::Epoch> lead;  // else extend
     std::optional<Instant> until;        // else step down
+    control::Epoch term = 0;             // to step down from
+    std::function<void()> then;
+  };
+  struct TakeOver {
+    std::unique_ptr<daemon::Core> core;
+    std::unique_ptr<journal::RecordStore> store;
+    control::Epoch epoch = 0;
+    Instant until{};
+    RecordWriter::FailedCallback failed;
   };
   struct RankOpened {
     daemon::ConnectionId connection = 0;
@@ -127,13 +145,14 @@ class CoreHost {
   };
   struct Durable {
     daemon::RecordNumber through = 0;
+    control::Epoch term = 0;
   };
   struct Refusal {
     daemon::AuditRecord record;
   };
   struct Stop {};
   using Event =
-      std::variant<Leadership, RankOpened, RankFrame, RankClosed, Call, SwitchEvent, Durable, Refusal, Stop>;
+      std::variant<Leadership, TakeOver, RankOpened, RankFrame, RankClosed, Call, SwitchEvent, Durable, Refusal, Stop>;
 
   struct Rank {
     std::shared_ptr<StreamOutlet> stream;
@@ -142,6 +161,7 @@ class CoreHost {
 
   void loop();
   void on(Leadership& event);
+  void on(TakeOver& event);
   void on(RankOpened& event);
   void on(RankFrame& event);
   void on(RankClosed& event);
@@ -151,6 +171,7 @@ class CoreHost {
   void on(Refusal& event);
   void on(Stop& event);
 
+  void end_all(const std::string& why);  // ranks and calls
   void drain();  // actions of the core to where they go
   void act(daemon::ToRank& action);
   void act(daemon::CloseRank& action);
@@ -188,6 +209,7 @@ class CoreHost {
   Instant refusal_second_{};
   unsigned refusals_ = 0;
   std::uint64_t grants_in_event_ = 0;
+  control::Epoch term_ = 0;                  // of the records that the core numbers
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -13,6 +13,7 @@
 #include "daemon/records.h"
 #include "runtime/clock.h"
 #include "runtime/config.h"
+#include "runtime/hand_over.h"
 #include "runtime/grpc_server.h"
 #include "runtime/http_pages.h"
 #include "runtime/probe.h"
@@ -62,7 +63,9 @@ class Daemon {
 
   Status start() {
     log_grpc_to(log_);
-    PR_ASSIGN(writer_, RecordWriter::open(config_.state.directory, metrics_));
+    const bool available = highly_available(config_);
+    PR_ASSIGN(writer_, available ? RecordWriter::open_audit(config_.state.directory, metrics_)
+                                 : RecordWriter::open(config_.state.directory, metrics_));
     if (writer_->torn_bytes() > 0) {
       log_.write(Log::Level::warning, "journal mended", {{"bytes_cut", std::uint64_t{writer_->torn_bytes()}}});
     }
@@ -72,14 +75,15 @@ class Daemon {
     const control::Epoch epoch = next_epoch(writer_->recovered());
     writer_->drop_recovered();
     host_->start();
-    host_->lead(epoch, kNever);
+    if (available) hand_over_->start();
+    else host_->lead(epoch, kNever);
     log_.write(Log::Level::info, "started",
                {{"version", options_.version},
                 {"address", config_.listen.address},
                 {"port", static_cast<std::uint64_t>(grpc_->port())},
                 {"metrics_port", std::uint64_t{pages_ ? pages_->port() : std::uint16_t{0}}},
                 {"tls", config_.listen.plaintext ? "off" : "mutual"}});
-    notify_service_manager("READY=1\nSTATUS=leading");
+    notify_service_manager(available ? "READY=1\nSTATUS=standing for election" : "READY=1\nSTATUS=leading");
     return {};
   }
 
@@ -108,19 +112,34 @@ class Daemon {
       PR_ASSIGN(endpoints_.emplace_back(), parse_endpoint(ocs.address));
     }
     for (const daemon::SwitchSpec& ocs : spec.switches) credentials_.push_back(ocs.credentials);
-    PR_ASSIGN(daemon::Core core, daemon::Core::recover(std::move(spec), writer_->recovered(), now()));
+    PR_ASSIGN(daemon::Core core, daemon::Core::recover(spec, writer_->recovered(), now()));
     links_ = std::make_unique<SwitchLinks>(reactor_, endpoints_, metrics_, log_, names_);
     CoreHostSpec host;
     host.switch_names = names_;
     host.compact_bytes = static_cast<std::size_t>(config_.state.compact_after.count);
-    constexpr unsigned kBits = 32;  // request ids never come twice, also not after a restart
-    host.first_request = (next_epoch(writer_->recovered()) << kBits) + 1;
+    host.first_request = first_request();
     host_ = std::make_unique<CoreHost>(std::move(core), std::move(host), *writer_, *links_, metrics_, log_,
                                        [this](const wire::Event& event) { operators_->publish(event); });
     links_->attach(host_.get());
+    if (highly_available(config_)) {
+      PR_ASSIGN(hand_over_, HandOver::make(hand_over_spec(config_, name_of_this_start()), std::move(spec), *host_, log_,
+                                           [this](const Error& error) { give_up(error); }));
+    }
     writer_->start([this](daemon::RecordNumber through) { host_->durable(through); },
                    [this](const Error& error) { give_up(error); });
     return {};
+  }
+
+  // Request ids never come twice, also not after a restart.
+  std::uint64_t first_request() const {
+    constexpr unsigned kBits = 32, kBitsOfSeconds = 24;
+    if (!highly_available(config_)) return (next_epoch(writer_->recovered()) << kBits) + 1;
+    return (static_cast<std::uint64_t>(::time(nullptr)) << kBitsOfSeconds) + 1;
+  }
+
+  // Other daemons, and other starts of this one, have other names.
+  std::string name_of_this_start() const {
+    return fmt::format("{} pid {} {}", config_.listen.address, ::getpid(), now().time_since_epoch().count());
   }
 
   Status start_servers() {
@@ -226,7 +245,7 @@ class Daemon {
       const std::lock_guard lock(failure_mutex_);
       failure_ = error;
     }
-    host_->step_down();
+    if (!hand_over_) host_->step_down();
     ::kill(::getpid(), SIGTERM);
   }
 
@@ -235,6 +254,7 @@ class Daemon {
     stopped_ = true;
     if (grpc_) grpc_->set_serving(false);
     if (host_) host_->stop();
+    if (hand_over_) hand_over_->resign();
     if (operators_) operators_->close_all("the daemon stops");
     if (ranks_) ranks_->close_all("the daemon stops; attach again");
     if (grpc_) grpc_->stop(kGrace);
@@ -257,6 +277,7 @@ class Daemon {
   std::unique_ptr<RecordWriter> writer_;
   std::unique_ptr<SwitchLinks> links_;
   std::unique_ptr<CoreHost> host_;
+  std::unique_ptr<HandOver> hand_over_;
   std::unique_ptr<Access> access_;
   std::unique_ptr<RankService> ranks_;
   std::unique_ptr<OperatorService> operators_;

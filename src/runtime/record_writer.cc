@@ -75,6 +75,12 @@ Result<journal::AuditChain> continue_audit(PosixDisk& disk) {
 }  // namespace
 
 struct RecordWriter::Work {
+  struct Store {
+    std::unique_ptr<journal::RecordStore> store;
+    DurableCallback durable;
+    FailedCallback failed;
+  };
+  std::optional<Store> store;                         // for the records of this work, and later ones
   struct Record {
     daemon::RecordNumber number = 0;
     std::string payload;
@@ -84,41 +90,62 @@ struct RecordWriter::Work {
   std::optional<std::vector<std::string>> compaction; // after the first `records_before` of `records`
   std::size_t records_before = 0;
   std::size_t bytes = 0;
-  bool empty() const { return records.empty() && audit.empty() && !compaction; }
+  bool empty() const { return records.empty() && audit.empty() && !compaction && !store; }
 };
 
 struct RecordWriter::Parts {
   std::unique_ptr<PosixDisk> disk;
-  journal::Recovered recovered;
   journal::AuditChain chain;
+  std::vector<std::string> recovered;
+  std::size_t torn_bytes = 0;
+  std::unique_ptr<journal::RecordStore> store;        // none: nobody leads here
 };
 
-Result<std::unique_ptr<RecordWriter>> RecordWriter::open(const std::string& directory, Metrics& metrics) {
+Result<std::unique_ptr<RecordWriter>> RecordWriter::open_audit(const std::string& directory, Metrics& metrics) {
   PR_ASSIGN(auto disk, PosixDisk::open(directory));
-  PR_ASSIGN(journal::Recovered recovered, journal::Journal::open(*disk));
   PR_ASSIGN(journal::AuditChain chain, continue_audit(*disk));
   std::unique_ptr<RecordWriter> writer(new RecordWriter(metrics));
-  writer->parts_.reset(new Parts{std::move(disk), std::move(recovered), std::move(chain)});
+  writer->parts_.reset(new Parts{std::move(disk), std::move(chain), {}, 0, nullptr});
   writer->next_ = std::make_unique<Work>();
+  return writer;
+}
+
+Result<std::unique_ptr<RecordWriter>> RecordWriter::open(const std::string& directory, Metrics& metrics) {
+  PR_ASSIGN(auto writer, open_audit(directory, metrics));
+  PR_ASSIGN(journal::Recovered recovered, journal::Journal::open(*writer->parts_->disk));
+  writer->parts_->recovered = std::move(recovered.records);
+  writer->parts_->torn_bytes = recovered.torn_bytes;
+  writer->parts_->store = std::make_unique<journal::FileStore>(std::move(recovered.journal));
   return writer;
 }
 
 RecordWriter::RecordWriter(Metrics& metrics) : metrics_(metrics) {}
 RecordWriter::~RecordWriter() { stop(); }
 
-const std::vector<std::string>& RecordWriter::recovered() const { return parts_->recovered.records; }
-std::size_t RecordWriter::torn_bytes() const { return parts_->recovered.torn_bytes; }
-void RecordWriter::drop_recovered() { std::vector<std::string>().swap(parts_->recovered.records); }
+const std::vector<std::string>& RecordWriter::recovered() const { return parts_->recovered; }
+std::size_t RecordWriter::torn_bytes() const { return parts_->torn_bytes; }
+void RecordWriter::drop_recovered() { std::vector<std::string>().swap(parts_->recovered); }
 
 void RecordWriter::start(DurableCallback durable, FailedCallback failed) {
   durable_ = std::move(durable);
+  audit_failed_ = failed;
   failed_ = std::move(failed);
   thread_ = std::thread([this] { loop(); });
+}
+
+void RecordWriter::write_to(std::unique_ptr<journal::RecordStore> store, DurableCallback durable, FailedCallback failed) {
+  const std::lock_guard lock(mutex_);
+  next_->records.clear();
+  next_->compaction.reset();
+  next_->store.emplace(Work::Store{std::move(store), std::move(durable), std::move(failed)});
+  broken_ = false;
+  wake_.notify_one();
 }
 
 void RecordWriter::append(daemon::RecordNumber number, std::string payload) {
   std::unique_lock lock(mutex_);
   room_.wait(lock, [this] { return next_->bytes < kBacklogBytes || broken_; });
+  if (broken_) return;
   next_->bytes += payload.size();
   next_->records.push_back({number, std::move(payload)});
   wake_.notify_one();
@@ -134,7 +161,7 @@ void RecordWriter::audit(const daemon::AuditRecord& record) {
 
 void RecordWriter::compact(std::vector<std::string> records) {
   const std::lock_guard lock(mutex_);
-  if (next_->compaction) return;  // one is waiting already; the caller asks again later
+  if (next_->compaction || broken_) return;  // one is waiting already; the caller asks again later
   next_->records_before = next_->records.size();
   next_->compaction = std::move(records);
   wake_.notify_one();
@@ -160,32 +187,49 @@ void RecordWriter::loop() {
       std::swap(work, next_);
       room_.notify_all();
     }
-    const Status written = write(*work);
-    if (written) continue;
-    {
+    if (const Status written = write_audit(*work); !written) {
       const std::lock_guard lock(mutex_);
       broken_ = true;
       room_.notify_all();
+      return audit_failed_(written.error());
+    }
+    if (work->store) {
+      parts_->store = std::move(work->store->store);
+      durable_ = std::move(work->store->durable);
+      failed_ = std::move(work->store->failed);
+    }
+    if (!parts_->store) continue;
+    const Status written = write(*work);
+    if (written) continue;
+    parts_->store.reset();
+    {
+      const std::lock_guard lock(mutex_);
+      broken_ = !next_->store;
+      if (broken_) *next_ = Work{{}, {}, std::move(next_->audit), {}, 0, 0};
+      room_.notify_all();
     }
     failed_(written.error());
-    return;
   }
+}
+
+Status RecordWriter::write_audit(const Work& work) {
+  if (work.audit.empty()) return {};
+  std::string lines;
+  for (const std::string& payload : work.audit) lines += parts_->chain.line(payload);
+  PR_TRY(parts_->disk->append(kAuditLog, lines));
+  PR_TRY(parts_->disk->sync(kAuditLog));
+  metrics_.audit_records += work.audit.size();
+  return {};
 }
 
 Status RecordWriter::write(Work& work) {
   const Instant begun = now();
-  if (!work.audit.empty()) {
-    std::string lines;
-    for (const std::string& payload : work.audit) lines += parts_->chain.line(payload);
-    PR_TRY(parts_->disk->append(kAuditLog, lines));
-    PR_TRY(parts_->disk->sync(kAuditLog));
-    metrics_.audit_records += work.audit.size();
-  }
-  journal::Journal& journal = parts_->recovered.journal;
+  journal::RecordStore& store = *parts_->store;
   const auto flush = [&](std::size_t first, std::size_t last) -> Status {
-    for (std::size_t i = first; i < last; ++i) journal.append(work.records[i].payload);
     if (first == last) return {};
-    PR_TRY(journal.sync());
+    std::vector<std::string> payloads;
+    for (std::size_t i = first; i < last; ++i) payloads.push_back(std::move(work.records[i].payload));
+    PR_TRY(store.append(payloads));
     metrics_.records += last - first;
     durable_(work.records[last - 1].number);
     return {};
@@ -194,11 +238,11 @@ Status RecordWriter::write(Work& work) {
   PR_TRY(flush(0, work.compaction ? work.records_before : all));
   metrics_.journal_sync.add(now() - begun);
   if (work.compaction) {
-    PR_TRY(journal.compact(*work.compaction));
+    PR_TRY(store.compact(*work.compaction));
     ++metrics_.compactions;
     PR_TRY(flush(work.records_before, all));
   }
-  metrics_.journal_bytes = static_cast<std::int64_t>(journal.bytes_since_snapshot());
+  metrics_.journal_bytes = static_cast<std::int64_t>(store.bytes_since_snapshot());
   return {};
 }
 

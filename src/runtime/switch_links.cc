@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -14,6 +15,7 @@
 #include <future>
 
 #include "base/check.h"
+#include "runtime/clock.h"
 #include "runtime/reactor.h"
 
 namespace photonrail::runtime {
@@ -70,8 +72,9 @@ bool is_loopback(const Endpoint& endpoint) {
 class Link : public std::enable_shared_from_this<Link> {
  public:
   Link(boost::asio::io_context& io, CoreHost& host, Log& log, daemon::SwitchId ocs, std::uint64_t generation,
-       std::string name)
+       std::string name, const std::atomic<Instant>& allowed_until)
       : host_(host),
+        allowed_until_(allowed_until),
         log_(log),
         ocs_(ocs),
         generation_(generation),
@@ -136,7 +139,9 @@ class Link : public std::enable_shared_from_this<Link> {
                             });
   }
 
+  // Looked at at the last moment: the process may have stood still since the core decided.
   void write_on() {
+    if (now() >= allowed_until_.load()) return end("leadership is over");
     boost::asio::async_write(socket_, boost::asio::buffer(frames_.front()),
                              [self = shared_from_this()](const ErrorCode_& problem, std::size_t size) {
                                if (self->ended_) return;
@@ -163,6 +168,7 @@ class Link : public std::enable_shared_from_this<Link> {
   }
 
   CoreHost& host_;
+  const std::atomic<Instant>& allowed_until_;
   Log& log_;
   const daemon::SwitchId ocs_;
   const std::uint64_t generation_;
@@ -183,12 +189,13 @@ struct SwitchLinks::Impl {
   Log& log;
   const std::vector<std::string> names;
   CoreHost* host = nullptr;
+  std::atomic<Instant> allowed_until{kNever};
   std::vector<std::shared_ptr<Link>> links;  // of the reactor's thread
 };
 
 SwitchLinks::SwitchLinks(Reactor& reactor, std::vector<Endpoint> endpoints, Metrics& metrics, Log& log,
                          std::vector<std::string> names)
-    : impl_(new Impl{reactor, std::move(endpoints), metrics, log, std::move(names), nullptr, {}}) {
+    : impl_(new Impl{reactor, std::move(endpoints), metrics, log, std::move(names), nullptr, kNever, {}}) {
   impl_->links.resize(impl_->endpoints.size());
 }
 
@@ -201,7 +208,8 @@ void SwitchLinks::connect(daemon::SwitchId ocs, std::uint64_t generation) {
   impl_->reactor.post([impl = impl_.get(), ocs, generation] {
     auto& link = impl->links[ocs];
     if (link) link->drop();
-    link = std::make_shared<Link>(impl->reactor.io(), *impl->host, impl->log, ocs, generation, impl->names[ocs]);
+    link = std::make_shared<Link>(impl->reactor.io(), *impl->host, impl->log, ocs, generation, impl->names[ocs],
+                                  impl->allowed_until);
     link->open(impl->endpoints[ocs], impl->metrics.switches[ocs].connections);
   });
 }
@@ -210,6 +218,17 @@ void SwitchLinks::send(daemon::SwitchId ocs, std::uint64_t generation, device::F
   impl_->reactor.post([impl = impl_.get(), ocs, generation, body = std::move(frame.body)]() mutable {
     const auto& link = impl->links[ocs];
     if (link && link->generation() == generation) link->send(std::move(body));
+  });
+}
+
+void SwitchLinks::allow_until(Instant until) {
+  impl_->allowed_until = until;
+  if (until > now()) return;
+  impl_->reactor.post([impl = impl_.get()] {
+    for (auto& link : impl->links) {
+      if (link) link->drop();
+      link.reset();
+    }
   });
 }
 
