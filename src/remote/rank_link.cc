@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <ctime>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/random.h"
@@ -19,19 +20,22 @@ namespace {
 namespace pb = control::v1;
 
 constexpr Duration kBackoff = std::chrono::milliseconds(50), kBackoffMost = std::chrono::seconds(2);
+constexpr Duration kBackoffMostOfSeveral = std::chrono::milliseconds(300);
 constexpr Duration kTick = std::chrono::milliseconds(20);
+
+using Channels = std::vector<std::shared_ptr<grpc::Channel>>;  // of one ChannelSpec: of each daemon
 
 class Stream;
 
 // State of one link; the streams that carried it one after the other share it.
 class Link final : public RankLink, public std::enable_shared_from_this<Link> {
  public:
-  Link(std::shared_ptr<grpc::Channel> channel, ChannelSpec spec, std::vector<client::RankSessionSpec> ranks,
-       Changed changed, std::uint64_t seed)
-      : stub_(pb::Ranks::NewStub(std::move(channel))),
-        spec_(std::move(spec)),
+  Link(const Channels& channels, ChannelSpec spec, std::vector<client::RankSessionSpec> ranks, Changed changed,
+       std::uint64_t seed)
+      : spec_(std::move(spec)),
         changed_(std::move(changed)),
         jitter_(seed, "rank_link.jitter") {
+    for (const auto& channel : channels) stubs_.push_back(pb::Ranks::NewStub(channel));
     for (client::RankSessionSpec& rank : ranks) {
       ranks_.push_back({rank.rank, false, Instant{}});
       sessions_.emplace_back(std::move(rank));
@@ -66,8 +70,9 @@ class Link final : public RankLink, public std::enable_shared_from_this<Link> {
   void lost(Stream* stream, const grpc::Status& status);
   void say();
   void leave_stream(std::size_t i, Instant now, Duration pause);
+  bool silent(Instant now) const { return asked_at_ && now - *asked_at_ > kSilence; }
 
-  const std::unique_ptr<pb::Ranks::Stub> stub_;
+  std::vector<std::unique_ptr<pb::Ranks::Stub>> stubs_;
   const ChannelSpec spec_;
   const Changed changed_;
   mutable std::mutex mutex_;
@@ -76,6 +81,8 @@ class Link final : public RankLink, public std::enable_shared_from_this<Link> {
   std::shared_ptr<Stream> stream_;
   Instant stream_at_{};          // when to open the next
   Duration backoff_ = kBackoff;
+  std::size_t daemon_ = 0;       // of the stream that is open, or is tried next
+  std::optional<Instant> asked_at_;  // what wants an answer and has had none on this stream
   RandomStream jitter_;
   std::string trouble_;
   bool closing_ = false;
@@ -89,7 +96,7 @@ class Stream final : public grpc::ClientBidiReactor<pb::RankFrame, pb::DaemonFra
   void begin(std::shared_ptr<Stream> self) {
     self_ = std::move(self);
     prepare(context_, link_->spec_);
-    link_->stub_->async()->Attach(&context_, this);
+    link_->stubs_[link_->daemon_]->async()->Attach(&context_, this);
     StartRead(&incoming_);
     AddHold();  // writes are started from outside of callbacks
     StartCall();
@@ -157,6 +164,7 @@ class Stream final : public grpc::ClientBidiReactor<pb::RankFrame, pb::DaemonFra
 
 void Link::hear(const pb::DaemonFrame& frame) {
   const Instant now = boot_time();
+  asked_at_.reset();
   for (const pb::DaemonMessage& in : frame.messages()) {
     const auto found =
         std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& rank) { return rank.rank == in.rank(); });
@@ -189,7 +197,9 @@ void Link::lost(Stream* stream, const grpc::Status& status) {
   trouble_ = status.error_message().empty() ? "the stream ended" : status.error_message();
   Duration pause = Duration(static_cast<std::int64_t>(static_cast<double>(backoff_.count()) *
                                                       (0.5 + jitter_.uniform())));
-  backoff_ = std::min(backoff_ * 2, kBackoffMost);
+  daemon_ = (daemon_ + 1) % stubs_.size();
+  if (daemon_ == 0) backoff_ = std::min(backoff_ * 2, stubs_.size() > 1 ? kBackoffMostOfSeveral : kBackoffMost);
+  asked_at_.reset();
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     pause = std::max(pause, sessions_[i].retry_after());
     leave_stream(i, now, Duration::zero());
@@ -206,6 +216,10 @@ void Link::tick() {
   if (!stream_ && now >= stream_at_ && !std::all_of(sessions_.begin(), sessions_.end(), gone)) {
     stream_ = std::make_shared<Stream>(shared_from_this());
     stream_->begin(stream_);
+  }
+  if (stream_ && silent(now)) {
+    asked_at_.reset();
+    return stream_->cancel();
   }
   bool moved = false;
   for (std::size_t i = 0; stream_ && i < ranks_.size(); ++i) {
@@ -227,7 +241,11 @@ void Link::say() {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const auto messages = sessions_[i].take_messages();
     if (!stream_ || !ranks_[i].open) continue;  // said again after Hello, where it matters
-    for (const control::RankMessage& message : messages) stream_->add(ranks_[i].rank, message);
+    for (const control::RankMessage& message : messages) {
+      const bool asks = std::holds_alternative<control::Hello>(message) || std::holds_alternative<control::Renew>(message);
+      if (asks && !asked_at_) asked_at_ = boot_time();
+      stream_->add(ranks_[i].rank, message);
+    }
   }
   if (stream_) stream_->flush();
 }
@@ -252,7 +270,7 @@ Instant boot_time() {
 
 struct RankLinks::Impl {
   ChannelSpec spec;
-  std::shared_ptr<grpc::Channel> channel;
+  Channels channels;
   std::mutex mutex;
   std::condition_variable wake;
   bool stopping = false;
@@ -270,19 +288,33 @@ struct RankLinks::Impl {
     }
   }
 
-  RankLink& add(std::shared_ptr<grpc::Channel> with, const ChannelSpec& channel_spec,
-                std::vector<client::RankSessionSpec> ranks, Changed changed) {
+  RankLink& add(const Channels& with, const ChannelSpec& channel_spec, std::vector<client::RankSessionSpec> ranks,
+                Changed changed) {
     const std::lock_guard lock(mutex);
     const std::uint64_t seed = ranks.empty() ? 0 : ranks.front().incarnation;
-    links.push_back(std::make_shared<Link>(std::move(with), channel_spec, std::move(ranks), std::move(changed), seed));
+    links.push_back(std::make_shared<Link>(with, channel_spec, std::move(ranks), std::move(changed), seed));
     return *links.back();
   }
 };
 
+namespace {
+
+Result<Channels> make_channels(ChannelSpec spec) {
+  Channels out;
+  PR_ASSIGN(out.emplace_back(), make_channel(spec));
+  for (const std::string& other : std::exchange(spec.others, {})) {
+    spec.address = other;
+    PR_ASSIGN(out.emplace_back(), make_channel(spec));
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<RankLinks>> RankLinks::open(const ChannelSpec& spec) {
   auto impl = std::make_unique<Impl>();
   impl->spec = spec;
-  PR_ASSIGN(impl->channel, make_channel(spec));
+  PR_ASSIGN(impl->channels, make_channels(spec));
   std::unique_ptr<RankLinks> links(new RankLinks(std::move(impl)));
   links->impl_->ticker = std::thread([i = links->impl_.get()] { i->loop(); });
   return links;
@@ -308,12 +340,12 @@ RankLinks::~RankLinks() {
 }
 
 RankLink& RankLinks::add(std::vector<client::RankSessionSpec> ranks, Changed changed) {
-  return impl_->add(impl_->channel, impl_->spec, std::move(ranks), std::move(changed));
+  return impl_->add(impl_->channels, impl_->spec, std::move(ranks), std::move(changed));
 }
 
 Result<RankLink*> RankLinks::add(const ChannelSpec& spec, std::vector<client::RankSessionSpec> ranks, Changed changed) {
-  PR_ASSIGN(auto channel, make_channel(spec));
-  return &impl_->add(std::move(channel), spec, std::move(ranks), std::move(changed));
+  PR_ASSIGN(const Channels channels, make_channels(spec));
+  return &impl_->add(channels, spec, std::move(ranks), std::move(changed));
 }
 
 }  // namespace photonrail::remote

@@ -1,5 +1,7 @@
 // RankLinks: carries client::RankSession over gRPC. One link is one stream: a rank of its own, or several (a node agent).
 // A stream that breaks is opened again after a growing pause; the session resumes on it. Renewals happen here.
+// Where there are several daemons the next one is tried each time: one of them leads, the others refuse. A daemon that
+// answers no Hello and no Renew within kSilence counts as broken, though its connection may live.
 //
 //   RankLinks links(channel);
 //   RankLink& link = links.add({spec}, [](RankLink& link) { ... something came ... });
@@ -22,6 +24,8 @@
 namespace photonrail::remote {
 
 Instant boot_time();  // CLOCK_BOOTTIME: goes on while the machine sleeps, as the daemon's does
+
+inline constexpr Duration kSilence = std::chrono::seconds(1);
 
 using Sessions = std::span<client::RankSession>;
 // Called after messages came in, a lease moved, or a stream was opened or lost.
