@@ -18,6 +18,7 @@ constexpr std::size_t kReplyMax = std::size_t{1} << 20;  // 32,767 pairs are 400
 constexpr std::size_t kPairsPerLine = 64;                // lines stay under 1 KiB; the device's limit is not published
 constexpr std::size_t kPortsPerLine = scpi::kPowerPortsMax;
 constexpr unsigned kOnesMax = 4;
+constexpr int kUndefinedHeader = -113;  // SCPI-99 volume 1, 21.8.8
 constexpr unsigned kErrorsMax = 16;     // entries read from the error queue after a failure
 constexpr unsigned kStrangersMax = 64;  // lines that are no answer, before the stream is given up
 
@@ -58,7 +59,17 @@ void ScpiDriver::disconnected() {
 }
 
 void ScpiDriver::expire() {
-  if (!idle()) give_up();
+  if (idle()) return;
+  if (!identified_) ++unanswered_[lines_.front().step];
+  give_up();
+}
+
+// Some boxes drop a line that has an error in it, questions and all. What was asked twice in vain on first contact is
+// taken for missing.
+bool ScpiDriver::never_answered(Step step) const {
+  constexpr unsigned kTries = 2;
+  const auto found = unanswered_.find(step);
+  return found != unanswered_.end() && found->second >= kTries;
 }
 
 // Nothing on this connection can be believed any more.
@@ -199,6 +210,7 @@ std::optional<ScpiDriver::Reply> ScpiDriver::match(std::string_view text) const 
 }
 
 void ScpiDriver::on_reply(const Reply& reply) {
+  unanswered_.erase(lines_.front().step);
   if (reply.error.code != 0) {
     append_text(answer_.device_text, fmt::format("{},\"{}\"", reply.error.code, reply.error.text));
   }
@@ -206,12 +218,8 @@ void ScpiDriver::on_reply(const Reply& reply) {
   switch (lines_.front().step) {
     case Step::identity: understood = on_identity(reply.payload); break;
     case Step::size: understood = on_size(reply); break;
-    case Step::probe_power: on_probe_power(reply); break;
-    case Step::probe_ports:
-      capabilities_.port_control = reply.error.code == 0;
-      answer_.device_text.clear();
-      identified_ = true;
-      return finish(Outcome::applied);
+    case Step::probe_power: capabilities_.power = reply.error.code == 0 && !reply.payload.empty(); break;
+    case Step::probe_ports: capabilities_.port_control = reply.error.code == 0; break;
     case Step::read: understood = on_read(reply); break;
     case Step::port_states: understood = on_port_states(reply); break;
     case Step::power: understood = on_power(reply); break;
@@ -225,6 +233,7 @@ void ScpiDriver::on_reply(const Reply& reply) {
 void ScpiDriver::advance() {
   lines_.pop_front();
   if (!lines_.empty()) return send_next();
+  if (!std::exchange(identified_, true)) answer_.device_text.clear();  // what the box has not is no news
   finish(answer_.pairs.empty() ? Outcome::applied : outcome_of_pairs(answer_.pairs));
 }
 
@@ -249,6 +258,7 @@ bool ScpiDriver::on_identity(std::string_view payload) {
   answer_.identity.model = trimmed((*fields)[1]);
   answer_.identity.serial = trimmed((*fields)[2]);
   answer_.identity.firmware = trimmed((*fields)[3]);
+  if (never_answered(Step::size)) return on_size({"", {kUndefinedHeader, "no answer"}});
   lines_.push_back({Step::size, ":oxc:swit:size?", {}, {}});
   return true;
 }
@@ -273,15 +283,13 @@ bool ScpiDriver::on_size(const Reply& reply) {
   }
   answer_.identity.inputs = numbering_.inputs;
   answer_.identity.outputs = numbering_.outputs;
-  answer_.device_text.clear();
-  lines_.push_back({Step::probe_power, fmt::format(":pmon:pow? (@{})", numbering_.egress(0)), {}, {}});
+  const auto probe = [&](Step step, const char* question, bool& capability) {
+    if (never_answered(step)) capability = false;
+    else lines_.push_back({step, fmt::format("{} (@{})", question, numbering_.egress(0)), {}, {}});
+  };
+  probe(Step::probe_power, ":pmon:pow?", capabilities_.power);
+  probe(Step::probe_ports, ":oxc:swit:port:stat?", capabilities_.port_control);
   return true;
-}
-
-void ScpiDriver::on_probe_power(const Reply& reply) {
-  capabilities_.power = reply.error.code == 0 && !reply.payload.empty();
-  answer_.device_text.clear();
-  lines_.push_back({Step::probe_ports, fmt::format(":oxc:swit:port:stat? (@{})", numbering_.egress(0)), {}, {}});
 }
 
 bool ScpiDriver::on_read(const Reply& reply) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -58,10 +59,10 @@ class ScpiDriver final : public Driver {
   void advance();
   void finish(Outcome outcome);
   void give_up();
+  bool never_answered(Step step) const;
 
   bool on_identity(std::string_view payload);
   bool on_size(const Reply& reply);
-  void on_probe_power(const Reply& reply);
   bool on_read(const Reply& reply);
   bool on_port_states(const Reply& reply);
   bool on_power(const Reply& reply);
@@ -84,6 +85,7 @@ class ScpiDriver final : public Driver {
   unsigned errors_read_ = 0;
   unsigned ones_ = 0;            // *OPC? questions in the line on the wire
   unsigned strangers_ = 0;       // lines that were no answer, since the command began
+  std::map<Step, unsigned> unanswered_;  // on first contact, over connections
   bool connected_ = false;
   bool identified_ = false;
   bool wants_new_connection_ = false;

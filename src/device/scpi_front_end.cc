@@ -154,7 +154,12 @@ void ScpiFrontEnd::run_line(Unit& unit, std::string_view line) {
   const auto units = split_outside(line, ';', kUnitsMax, true);
   if (!units) return push_error(unit.session, kTooMuchData, "Too much data");
   std::string path;  // of the header before, with its last colon
-  for (const std::string_view text : *units) run_unit(unit, trimmed(text), path);
+  const bool stops = options_.firmware_variant == "stops-at-error";
+  const std::uint64_t before = unit.session.errors_made;
+  for (const std::string_view text : *units) {
+    run_unit(unit, trimmed(text), path);
+    if (stops && unit.session.errors_made != before) return unit.replies.clear();
+  }
 }
 
 void ScpiFrontEnd::run_unit(Unit& unit, std::string_view text, std::string& path) {
@@ -182,6 +187,7 @@ void ScpiFrontEnd::run_unit(Unit& unit, std::string_view text, std::string& path
 
 void ScpiFrontEnd::push_error(Session& session, int code, std::string text) {
   session.event_status |= status_bit(code);
+  ++session.errors_made;
   if (session.errors.size() < kErrorsMax) return session.errors.push_back({code, std::move(text)});
   session.errors.back() = {kQueueOverflow, "Queue overflow"};  // SCPI-99 volume 1, 21.8.1
 }

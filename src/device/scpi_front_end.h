@@ -3,7 +3,8 @@
 // Headers in any case, long or short, with or without the leading colon, relative to the one before (SCPI-99 volume 1,
 // 6.2.4); several units in a line, one line of replies joined by semicolons. Errors go to a queue of 32 for each
 // session; *CLS empties it. *OPC? answers when the commands before it are done. Sessions beyond max_sessions are closed
-// at once. Firmware variant "none-marker": lists as (@1),(@17);(@2),(@18), and <none> where there are none.
+// at once. Firmware variant "stops-at-error": a line with an error is carried out up to there and not answered at all.
+// Firmware variant "none-marker": lists as (@1),(@17);(@2),(@18), and <none> where there are none.
 // A model without power detectors answers :PMON:POW? with -241. Input ports have no detector and no shutter.
 #pragma once
 
@@ -35,6 +36,7 @@ class ScpiFrontEnd final : public FrontEnd {
     ConnectionId id = 0;
     LineReader reader{kLineMax};
     std::deque<scpi::ErrorEntry> errors;
+    std::uint64_t errors_made = 0;
     unsigned event_status = 0;      // *ESR?, IEEE 488.2 bits
     bool silent = false;            // half open: the peer hears nothing any more
     bool closed = false;

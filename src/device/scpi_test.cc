@@ -406,6 +406,24 @@ TEST(ScpiVariants, NoneMarkerAndGroupsAreReadToo) {
   EXPECT_NE(line.heard().find("(@1),(@18);(@2),(@17)"), std::string::npos);
 }
 
+// Such a box answers nothing to a probe of what it has not: after two tries that is taken for missing.
+TEST(ScpiVariants, ABoxThatDropsLinesWithErrorsIsUnderstood) {
+  FrontEndOptions options;
+  options.firmware_variant = "stops-at-error";
+  SwitchModelSpec spec;
+  spec.has_power = false;
+  EmulatedBox box(Dialect::polatis_scpi, spec, options);
+  Carrier line(box);
+  EXPECT_EQ(line.connect().outcome, Outcome::unknown);
+  EXPECT_EQ(line.connect().outcome, Outcome::unknown);
+  ASSERT_EQ(line.connect().outcome, Outcome::applied);
+  EXPECT_FALSE(line.driver().capabilities().power);
+  EXPECT_TRUE(line.driver().capabilities().port_control);
+  EXPECT_EQ(line.add({{0, 1}}).outcome, Outcome::applied);
+  EXPECT_EQ(line.add({{2, 1}}).outcome, Outcome::unknown) << "its refusal is silent";
+  EXPECT_EQ(line.read().snapshot.connections, (Pairs{{0, 1}}));
+}
+
 TEST(ScpiVariants, SymmetricBoxCarriesBothDirections) {
   SwitchModelSpec spec;
   spec.model = "OST-16xCC-LU1";
