@@ -437,6 +437,28 @@ TEST(Core, QuarantinesAPortThatKeepsFailing) {
   world.run(1s);
   EXPECT_EQ(world.grants(0).back().path, Path::management);
   EXPECT_EQ(world.boxes[0]->writes, writes);
+  world.complete(row, n, {0, 1});
+  world.boxes[0]->model.repair_port(1, world.now);
+  for (const device::Position port : {device::Position{0}, device::Position{1}}) {
+    ASSERT_TRUE(world.ask(SetPort{{0, port}, SetPort::State::in_service, "cleaned"}).outcome.has_value());
+  }
+  world.announce(row, ++n, {0, 1});
+  world.run(1s);
+  EXPECT_EQ(world.grants(0).back().path, Path::rail) << "an operator can undo it";
+}
+
+TEST(Core, TellsAnOperatorThatTheOutcomeIsNotKnownWhenItStepsDown) {
+  TestWorld world;
+  world.start({}, world.now + 5s);
+  world.run(100ms);
+  world.hold_records = true;
+  world.core->operator_call(1, {Identity::Role::operator_, "someone", {}, {}}, world.job_of("a", 2), world.now);
+  world.drain();
+  EXPECT_TRUE(world.replies.empty());
+  world.core->step_down(world.now);
+  world.drain();
+  ASSERT_EQ(world.replies.size(), 1U);
+  EXPECT_FALSE(world.replies.at(1).outcome.has_value());
 }
 
 TEST(Core, DemandsOverASwitchThatDoesNotAnswerTakeTheManagementPath) {

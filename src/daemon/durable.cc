@@ -21,10 +21,13 @@ tl::unexpected<Error> no_such_job(const std::string& job, std::uint64_t job_epoc
   return refuse(fmt::format("job {} epoch {} is not known", job, job_epoch));
 }
 
-bool touches(const std::set<CrossConnect>& named, CrossConnect pair) {
-  return std::any_of(named.begin(), named.end(), [pair](CrossConnect n) {
-    return n.in == pair.in || n.in == pair.out || n.out == pair.in || n.out == pair.out;
-  });
+// Both ends of all, sorted.
+std::vector<device::Position> ends(const std::set<CrossConnect>& pairs) {
+  std::vector<device::Position> positions;
+  positions.reserve(2 * pairs.size());
+  for (const CrossConnect pair : pairs) positions.insert(positions.end(), {pair.in, pair.out});
+  std::sort(positions.begin(), positions.end());
+  return positions;
 }
 
 void retire_groups(DurableJob& job, control::Rank rank) {
@@ -237,10 +240,18 @@ Status DurableState::on(const IntentEnded& r) {
   const auto intent = ocs.open.find(r.id);
   const std::set<CrossConnect> named = std::move(intent->second.named);
   ocs.open.erase(intent);
-  const std::set<CrossConnect> before = ocs.made;
-  std::erase_if(ocs.made, [&named](CrossConnect pair) { return touches(named, pair); });
+  const std::vector<device::Position> positions = ends(named);
+  const auto concerned = [&positions](device::Position p) {
+    return std::binary_search(positions.begin(), positions.end(), p);
+  };
+  std::vector<CrossConnect> before;  // in order, as the set is
+  for (auto it = ocs.made.begin(); it != ocs.made.end();) {
+    const bool touched = concerned(it->in) || concerned(it->out);
+    if (touched) before.push_back(*it);
+    it = touched ? ocs.made.erase(it) : std::next(it);
+  }
   for (const CrossConnect pair : r.up) {
-    if (before.contains(pair) || named.contains(pair)) ocs.made.insert(pair);
+    if (named.contains(pair) || std::binary_search(before.begin(), before.end(), pair)) ocs.made.insert(pair);
   }
   return {};
 }

@@ -367,11 +367,13 @@ bool Switches::ours(SwitchId ocs, CrossConnect pair) const {
 }
 
 std::vector<CrossConnect> Switches::standing(SwitchId ocs, const std::set<CrossConnect>& named) const {
-  std::set<Position> positions;
-  for (const CrossConnect pair : named) positions.insert({pair.in, pair.out});
+  std::vector<Position> positions;
+  for (const CrossConnect pair : named) positions.insert(positions.end(), {pair.in, pair.out});
+  std::sort(positions.begin(), positions.end());
+  const auto concerned = [&positions](Position p) { return std::binary_search(positions.begin(), positions.end(), p); };
   std::vector<CrossConnect> up;
   for (const CrossConnect pair : at(ocs).reconciler->snapshot().connections) {
-    if (positions.contains(pair.in) || positions.contains(pair.out)) up.push_back(pair);
+    if (concerned(pair.in) || concerned(pair.out)) up.push_back(pair);
   }
   return up;
 }
@@ -388,7 +390,7 @@ bool Switches::up(SwitchId ocs, Position a, Position b) const {
   const std::vector<device::OutputReading>& outputs = at(ocs).reconciler->snapshot().outputs;
   const double floor = spec_.switches[ocs].reconciler.power_floor_dbm;
   const auto lit = [&outputs, floor](Position output) {
-    if (output >= outputs.size()) return true;   // the switch tells neither status nor power
+    if (output >= outputs.size()) return true;  // the switch tells neither status nor power
     const device::OutputReading& reading = outputs[output];
     const bool tuned = reading.status == device::PortStatus::unknown || reading.status == device::PortStatus::tuned;
     return tuned && (!reading.power_dbm || *reading.power_dbm > floor);
