@@ -104,7 +104,9 @@ bool Coordinator::Impl::stopped(Rank rank, GroupId id, Sequence granted_last, Se
   }
   if (batch->closing) {
     batch->stopped_at[index] = std::max(batch->stopped_at[index], highest_started);
-  } else if (!batch->closed && highest_started < batch->last) {
+  } else if (batch->closed && highest_started < batch->last) {
+    outputs.limits.push_back({rank, id, batch->last, batch->last});
+  } else if (highest_started < batch->last) {
     ++counts.mispredictions;
     leave(id, *batch, index, highest_started);
   }

@@ -28,6 +28,14 @@ std::string judge(const World& world, bool progress) {
   return "";
 }
 
+// Drawn less often than what moves the programs: else runs end before they have begun.
+bool is_fault(const Transition& transition) {
+  using What = Transition::What;
+  return transition.what == What::timer || transition.what == What::loss || transition.what == What::crash ||
+         transition.what == What::repeat_up || transition.what == What::repeat_down || transition.what == What::restart ||
+         transition.what == What::device_fails;
+}
+
 }  // namespace
 
 Found search(const World& start, const Limits& limits) {
@@ -106,7 +114,8 @@ Found walk(const World& start, std::uint64_t seed, const Limits& limits) {
     found.violation = judge(world, progress);
     if (!found.violation.empty()) found.trace.push_back(world.text());
     if (next.empty() || !found.violation.empty() || found.states > 100000) break;
-    const Transition transition = next[random.below(next.size())];
+    Transition transition = next[random.below(next.size())];
+    for (int again = 0; again < 3 && is_fault(transition); ++again) transition = next[random.below(next.size())];
     found.trace.push_back(transition.text());
     const std::uint64_t used = world.counts().guard_fired;
     world.apply(transition);

@@ -270,10 +270,10 @@ void World::hear(std::uint8_t rank, const Message& m) {
   } else if (m.kind == Kind::limit) {
     for (HeldGrant& grant : group.grants) {
       if (grant.last != m.a || m.b < grant.first) continue;
+      if (m.b < grant.last && started(rank, m.group) > m.b) violate("a limit below what a member has started");
       grant.last = m.b;
       grant.limited = true;
       grant.stopped = grant.said_stopped = false;
-      if (started(rank, m.group) > m.b) violate("a limit below what a member has started");
       start_covered(rank, m.group);
       for (const std::uint8_t op : setting_->operations[m.group]) {
         if (shim.life[op] != Life::issued || setting_->program.sequence(op) <= m.b) continue;
@@ -449,8 +449,14 @@ void World::note_failed(std::uint8_t group, Sequence sequence) {
   }
 }
 
-// What lies beyond is to be announced again, and takes a new ticket.
+// What lies beyond is to be announced again, and takes a new ticket. A limit that is told again changes nothing.
 void World::note_limit(std::uint8_t group, Sequence last) {
+  const Sequence base = setting_->base[group];
+  const bool news = std::any_of(setting_->operations[group].begin(), setting_->operations[group].end(), [&](std::uint8_t op) {
+    return base + setting_->program.sequence(op) > last && !coordinator_.granted(group, base + setting_->program.sequence(op)) &&
+           (granted_[op] == 1 || granted_[op] == 2);
+  });
+  if (!news) return;
   for (const std::uint8_t op : setting_->operations[group]) {
     if (setting_->base[group] + setting_->program.sequence(op) <= last) continue;
     granted_[op] = 0;
