@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 
 #include "device/dialect_text.h"
+#include "device/gnmi_tree.h"
 
 namespace photonrail::device {
 namespace {
@@ -62,11 +63,20 @@ std::optional<json::value> parsed(std::string_view text) {
 
 }  // namespace
 
-MessageDriver::Request GnmiDriver::get(Step step, std::string_view path) const {
+std::string_view GnmiDriver::path_of(Step step) const {
+  switch (step) {
+    case kIdentity: return ocp() ? "components/component[name=chassis]/state" : "STATE_DB/localhost/CHASSIS_INFO/chassis 1";
+    case kPorts: return ocp() ? "components" : "STATE_DB/localhost/OCS_PORT";
+    case kConfig: return kSonicConfig;
+    default: return ocp() ? "connections" : kSonicState;
+  }
+}
+
+MessageDriver::Request GnmiDriver::get(Step step) const {
   gnmi::GetRequest message;
   message.set_encoding(gnmi::JSON_IETF);
   if (!ocp()) message.mutable_prefix()->set_origin("sonic-db");
-  fill(*message.add_path(), path);
+  fill(*message.add_path(), path_of(step));
   Request request{step, {}, {}, {}};
   request.frame.verb = "Get";
   request.frame.body = message.SerializeAsString();
@@ -92,9 +102,7 @@ std::vector<MessageDriver::Request> GnmiDriver::greeting() {
   capabilities_.settle_max = milliseconds(1000);     // assumption
   Request first{kCapabilities, {}, {}, {}};
   first.frame.verb = "Capabilities";
-  return {first, get(kIdentity, ocp() ? "components/component[name=chassis]/state"
-                                      : "STATE_DB/localhost/CHASSIS_INFO/chassis 1"),
-          subscription()};
+  return {first, get(kIdentity), subscription()};
 }
 
 MessageDriver::Request GnmiDriver::subscription() const {
@@ -151,14 +159,14 @@ MessageDriver::Request GnmiDriver::set(const std::vector<CrossConnect>& remove, 
 std::vector<MessageDriver::Request> GnmiDriver::requests_of(const Command& command) {
   std::vector<Request> requests;
   if (command.kind == Command::Kind::read) {
-    if (!ocp()) requests.push_back(get(kConfig, kSonicConfig));
-    requests.push_back(get(kState, ocp() ? "connections" : kSonicState));
+    if (!ocp()) requests.push_back(get(kConfig));
+    requests.push_back(get(kState));
     if (capabilities_.events && stream_.empty()) requests.push_back(subscription());
     return requests;
   }
   if (command.kind == Command::Kind::readings) {
     answer_.snapshot.outputs.resize(identity_.outputs);
-    return {get(kPorts, ocp() ? "components" : "STATE_DB/localhost/OCS_PORT")};
+    return {get(kPorts)};
   }
   if (command.kind == Command::Kind::set_ports) {
     gnmi::SetRequest message;
@@ -230,17 +238,13 @@ MessageDriver::Verdict GnmiDriver::on_get(Step step, const std::string& body) {
     invalid_.clear();
   }
   if (step == kConfig) configured_.clear();
-  for (const gnmi::Notification& notification : response.notification()) {
-    for (const gnmi::Update& update : notification.update()) {
-      const std::string& text =
-          update.val().has_json_ietf_val() ? update.val().json_ietf_val() : update.val().json_val();
-      if (text.empty()) continue;
-      const bool fine = step == kIdentity ? read_identity(text)
-                        : step == kPorts  ? read_ports(text)
-                                          : read_connections(step, text);
-      if (!fine) return {true, Outcome::unknown};
-    }
-  }
+  const auto text = subtree_of(response, path_of(step));
+  if (!text) return {true, Outcome::unknown};
+  const bool fine = text->empty()       ? true
+                    : step == kIdentity ? read_identity(*text)
+                    : step == kPorts    ? read_ports(*text)
+                                        : read_connections(step, *text);
+  if (!fine) return {true, Outcome::unknown};
   if (step == kIdentity && identity_.outputs == 0) return {true, Outcome::failed};
   std::sort(answer_.snapshot.connections.begin(), answer_.snapshot.connections.end());
   return {true, Outcome::applied};

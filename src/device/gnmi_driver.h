@@ -36,7 +36,8 @@ class GnmiDriver final : public MessageDriver {
   enum Step { kCapabilities, kIdentity, kSubscribe, kConfig, kState, kPorts, kSet };
   bool ocp() const { return profile_ == gnmi_model::Profile::ocp; }
   Request subscription() const;
-  Request get(Step step, std::string_view path) const;
+  std::string_view path_of(Step step) const;     // of what a step reads
+  Request get(Step step) const;
   Request set(const std::vector<CrossConnect>& remove, const std::vector<CrossConnect>& add,
               const std::vector<std::size_t>& pairs) const;
   Verdict on_get(Step step, const std::string& body);

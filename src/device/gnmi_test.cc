@@ -239,6 +239,45 @@ RC_GTEST_PROP(GnmiDriverProperty, SurvivesAnyBytes, (const std::string& body, co
   RC_ASSERT(box.driver->take_answer().has_value());
 }
 
+gnmi::Update& leaf(gnmi::Notification& notification, const std::string& path) {
+  gnmi::Update& update = *notification.add_update();
+  for (const auto& element : elements(path)) {
+    gnmi::PathElem& added = *update.mutable_path()->add_elem();
+    added.set_name(element.name);
+    if (!element.key.empty()) (*added.mutable_key())[element.key] = element.value;
+  }
+  return update;
+}
+
+TEST(GnmiTree, PutsLeavesTogether) {
+  Gnmi box(Dialect::ocp_gnmi);
+  box.begin(Command::Kind::read);
+  gnmi::GetResponse response;
+  gnmi::Notification& notification = *response.add_notification();
+  notification.mutable_prefix()->add_elem()->set_name("ocp:connections");
+  const std::string entry = "port-connection[name=a]/";
+  leaf(notification, entry + "config/input-port-name").mutable_val()->set_string_val("1A");
+  leaf(notification, entry + "config/output-port-name").mutable_val()->set_json_ietf_val("\"2B\"");
+  leaf(notification, entry + "state").mutable_val()->set_json_val(R"({"status":"CONNECTED"})");
+  leaf(notification, "port-connection[name=b]/config").mutable_val()->set_json_ietf_val(
+      R"({"input-port-name":"3A","output-port-name":"4B"})");
+  box.reply_to(box.sent(), response.SerializeAsString());
+  const Answer answer = box.answer();
+  EXPECT_EQ(answer.outcome, Outcome::applied);
+  EXPECT_EQ(answer.snapshot.connections, (Pairs{{0, 1}, {2, 3}}));
+}
+
+TEST(GnmiTree, RefusesAnswersThatContradictThemselves) {
+  Gnmi box(Dialect::ocp_gnmi);
+  box.begin(Command::Kind::read);
+  gnmi::GetResponse response;
+  gnmi::Notification& notification = *response.add_notification();
+  leaf(notification, "connections").mutable_val()->set_string_val("none");
+  leaf(notification, "connections/port-connection[name=a]/config/name").mutable_val()->set_string_val("a");
+  box.reply_to(box.sent(), response.SerializeAsString());
+  EXPECT_EQ(box.answer().outcome, Outcome::unknown);
+}
+
 TEST(GnmiModel, CutsPathsOutsideOfBrackets) {
   const auto parts = elements("connections/port-connection[name=1/2]/config");
   ASSERT_EQ(parts.size(), 3U);

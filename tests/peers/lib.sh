@@ -71,6 +71,19 @@ use_venv() {
 }
 clients_venv() { use_venv clients pygnmi==0.8.15 ncclient==0.7.1 pyvisa==1.16.2 pyvisa-py==0.8.1 yangson==1.7.9 scpipy==1.5.1; }
 
+# go_tools PACKAGE@VERSION...: programs of these packages in $cache/bin; built once.
+go_tools() {
+  local tool program
+  for tool in "$@"; do
+    program=${tool%@*} program=${program##*/}
+    [[ -x $cache/bin/$program ]] && continue
+    command -v go >/dev/null || skip "no Go to build $program with"
+    mkdir -p "$cache"
+    GOBIN=$cache/bin go install "$tool" >"$cache/$program.log" 2>&1 ||
+      skip "cannot build $program ($(tail -n 1 "$cache/$program.log"))"
+  done
+}
+
 # make_certificates: an authority, a server's and a client's certificate in $work.
 make_certificates() {
   (
