@@ -83,6 +83,7 @@ class Commands {
     add_energy();
     add_dlrm();
     add_sensitivity();
+    add_emulate_ocs();
     add_version();
   }
 
@@ -432,6 +433,97 @@ class Commands {
     c.add_flag("--quiet", sensitivity_.quiet, "No progress on standard error");
   }
 
+  void add_emulate_ocs() {
+    CLI::App& c =
+        command("emulate-ocs",
+                "Be an optical circuit switch: one seeded matrix behind any number of protocols on real sockets, with "
+                "the faults that are asked for. Ends at SIGTERM",
+                "Examples:\n"
+                "  photonrail emulate-ocs\n"
+                "  photonrail emulate-ocs --size 64x64 --listen scpi=127.0.0.1:5025 --listen tl1=127.0.0.1:3082\n"
+                "  photonrail emulate-ocs --settle '200 ms' --fault partial=0.01 --fault no_reply=0.01\n"
+                "  photonrail emulate-ocs --writer-log ocs.log --dump ocs.json --cold-boot restore\n"
+                "Dialects: scpi (port 5025), tl1 (3082), calient (3083), glimmerglass (3082), netconf (8300),\n"
+                "restconf (8008), gnmi (9339), sonic (9339); also by their whole names (polatis-scpi, ...).\n"
+                "Port 0 is any that is free. Prints the addresses, then \"ready\". SIGUSR1 writes the dump.\n"
+                "Faults and what they do: docs/models/switch-emulator.md.",
+                emulate_ocs_);
+    c.add_option("--listen", emulate_ocs_.listen, "Address to listen on (default: 127.0.0.1 and the usual port)")
+        ->option_text("[DIALECT=]HOST:PORT")
+        ->allow_extra_args(false);
+    c.add_option("--dialect", emulate_ocs_.dialect, "Dialect of addresses that name none (default: scpi)")
+        ->option_text("DIALECT");
+    c.add_flag("--anywhere", emulate_ocs_.anywhere,
+               "Listen beyond loopback too: whoever reaches the address moves circuits");
+    add_emulated_box(c);
+    add_emulated_behaviour(c);
+    add_emulated_files(c);
+    c.add_option("--format", emulate_ocs_.format, "Form of the addresses: text or json (default: text)")
+        ->transform(CLI::CheckedTransformer(
+            std::map<std::string, Format>{{"text", Format::text}, {"json", Format::json}}))
+        ->option_text("text|json");
+  }
+
+  void add_emulated_box(CLI::App& c) {
+    c.add_option("--size", emulate_ocs_.size, "Inputs and outputs (default: 16x16)")->option_text("NxM");
+    c.add_option("--maker", emulate_ocs_.maker, "What the switch says of itself: maker")->option_text("TEXT");
+    c.add_option("--model", emulate_ocs_.model, "... model (default: EMU-NxM)")->option_text("TEXT");
+    c.add_option("--serial", emulate_ocs_.serial, "... serial number (default: 0001)")->option_text("TEXT");
+    c.add_option("--firmware", emulate_ocs_.firmware, "... firmware (default: 1.0)")->option_text("TEXT");
+    c.add_option("--variant", emulate_ocs_.variants,
+                 "Behave as another firmware in one dialect, for example scpi=none-marker; may be repeated")
+        ->option_text("DIALECT=NAME")
+        ->allow_extra_args(false);
+    c.add_flag("--no-power", emulate_ocs_.no_power, "A model without power detectors");
+    c.add_option("--conflict", emulate_ocs_.conflict, "What an add over a busy port does: rejects (default) or steals")
+        ->option_text("rejects|steals");
+    c.add_option("--cold-boot", emulate_ocs_.cold_boot,
+                 "What a start leaves: remove (default), restore or maintain the matrix of the writer log")
+        ->option_text("remove|restore|maintain");
+    c.add_option("--sessions", emulate_ocs_.sessions, "Most sessions of a dialect (default: 5)")
+        ->check(CLI::Range(1U, 1024U))
+        ->option_text("N");
+  }
+
+  void add_emulated_behaviour(CLI::App& c) {
+    c.add_option("--seed", emulate_ocs_.seed, "Of every draw (default: 1)")->check(plain_number)->option_text("N");
+    c.add_option("--settle", emulate_ocs_.settle, "Median time from acceptance to light (default: 20 ms)")
+        ->option_text("TIME");
+    c.add_option("--settle-sigma", emulate_ocs_.settle_sigma,
+                 "Deviation of the logarithm of that time (default: 0.2)")
+        ->check(plain_number)
+        ->check(CLI::Range(0.0, 3.0))
+        ->option_text("NUMBER");
+    c.add_option("--command-time", emulate_ocs_.command_time, "Of one command; others queue behind (default: 2 ms)")
+        ->option_text("TIME");
+    c.add_option("--min-gap", emulate_ocs_.min_gap,
+                 "Commands closer to each other wedge the switch for a second (default: none do)")
+        ->option_text("TIME");
+    c.add_option("--fault", emulate_ocs_.faults,
+                 "Misbehave: probability for each command, or times a second for foreign_change, port_fails and "
+                 "retunes; may be repeated")
+        ->option_text("NAME=NUMBER")
+        ->allow_extra_args(false);
+    c.add_option("--late-by", emulate_ocs_.late_by, "How late the replies of late_reply are (default: 3 s)")
+        ->option_text("TIME");
+    c.add_flag("--silent-partial", emulate_ocs_.silent_partial, "Batches applied in part are reported as whole");
+  }
+
+  void add_emulated_files(CLI::App& c) {
+    c.add_option("--user", emulate_ocs_.user, "Ask for a login, where the dialect has one")->option_text("NAME");
+    c.add_option("--password-file", emulate_ocs_.password_file, "File whose first line is the password")
+        ->option_text("FILE");
+    c.add_option("--certificate", emulate_ocs_.certificate, "TLS for gnmi, sonic and restconf: certificate (PEM)")
+        ->option_text("FILE");
+    c.add_option("--key", emulate_ocs_.key, "... its private key (PEM)")->option_text("FILE");
+    c.add_option("--authority", emulate_ocs_.authority, "... who signs clients' certificates (PEM)")
+        ->option_text("FILE");
+    c.add_option("--writer-log", emulate_ocs_.writer_log, "Append every change of the true matrix (JSON lines)")
+        ->option_text("FILE");
+    c.add_option("--dump", emulate_ocs_.dump, "Write the true matrix and light here, at SIGUSR1 and at the end (JSON)")
+        ->option_text("FILE");
+  }
+
   void add_version() { command("version", "Version of this program", "", version_); }
 
   CLI::App& app_;
@@ -450,6 +542,7 @@ class Commands {
   CheckOptions check_;
   EnergyOptions energy_;
   DlrmOptions dlrm_;
+  EmulateOcsOptions emulate_ocs_;
   SensitivityOptions sensitivity_;
   VersionOptions version_;
 };

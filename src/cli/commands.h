@@ -28,6 +28,7 @@ Status run(const CheckOptions& options);
 Status run(const EnergyOptions& options);
 Status run(const DlrmOptions& options);
 Status run(const SensitivityOptions& options);
+Status run(const EmulateOcsOptions& options);
 Status run(const VersionOptions& options);
 
 }  // namespace photonrail::cli

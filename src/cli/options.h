@@ -153,12 +153,35 @@ struct SensitivityOptions {
   bool quiet = false;
 };
 
+struct EmulateOcsOptions {
+  std::vector<std::string> listen;  // "DIALECT=HOST:PORT", or "HOST:PORT" of `dialect`
+  std::string dialect = "scpi";
+  bool anywhere = false;            // addresses beyond loopback
+  std::string size = "16x16";
+  std::string maker = "Photonrail", model, serial = "0001", firmware = "1.0";  // model "": from the size
+  std::uint64_t seed = 1;
+  std::string settle = "20 ms", command_time = "2 ms", min_gap = "0 ms";
+  double settle_sigma = 0.2;
+  std::string conflict = "rejects";   // rejects, steals
+  std::string cold_boot = "remove";   // remove, restore, maintain
+  bool no_power = false;
+  std::vector<std::string> faults;    // "NAME=PROBABILITY"
+  std::string late_by = "3 s";
+  bool silent_partial = false;
+  unsigned sessions = 5;
+  std::string user, password_file;
+  std::vector<std::string> variants;  // "DIALECT=VARIANT"
+  std::string certificate, key, authority;
+  std::string writer_log, dump;
+  Format format = Format::text;
+};
+
 struct VersionOptions {};
 
 using Command =
     std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
                  ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, EstimateCommandOptions, CheckOptions,
-                 EnergyOptions, DlrmOptions, SensitivityOptions,
+                 EnergyOptions, DlrmOptions, SensitivityOptions, EmulateOcsOptions,
                  VersionOptions>;
 
 }  // namespace photonrail::cli
