@@ -396,6 +396,8 @@ bool Switches::up(SwitchId ocs, Position a, Position b) const {
     return tuned && (!reading.power_dbm || *reading.power_dbm > floor);
   };
   const std::set<Position>& unsettled = at(ocs).unsettled;
+  const device::Reconciler& reconciler = *at(ocs).reconciler;
+  if (reconciler.doubtful({a, b}) || reconciler.doubtful({b, a})) return false;
   return joined(ocs, a, b) && lit(a) && lit(b) && !unsettled.contains(a) && !unsettled.contains(b);
 }
 

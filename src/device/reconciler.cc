@@ -10,10 +10,12 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "device/reconciler_work.h"
 
 namespace photonrail::device {
 namespace {
 
+using namespace reconciling;
 using std::chrono::milliseconds;
 
 constexpr unsigned kTries = 4;                 // writes of one pair before the intent gives it up
@@ -27,40 +29,7 @@ constexpr Duration kReadingEveryMax = milliseconds(100);
 constexpr Duration kReadingEveryUnknown = milliseconds(10);
 constexpr std::size_t kFramesTextMax = 16384;  // of WriteRecord::frames
 
-// A remove or an add of an intent, on its way.
-struct Work {
-  CrossConnect pair;
-  unsigned tries = 0;
-  std::uint64_t sent_at_read = 0;     // number of the last read before the last write; see `known`
-  Outcome last = Outcome::applied;    // of the last write
-  std::optional<Outcome> final;       // given up with
-  bool seen = false;                  // adds: a read showed it
-  bool settled = false;               // adds: light is there
-  std::uint64_t judged_at_read = 0;   // number of the last read before the light was judged
-  unsigned readings = 0;              // in a row, with light
-  Instant settle_by = kNever;
-};
-
-struct Active {
-  Intent intent;
-  std::vector<Work> remove, add;
-  bool conflict = false;
-  bool fenced = false;
-  std::string reason;
-  Instant not_before{};               // of its next write
-  Instant reading_at = kNever;        // next look at its outputs
-  unsigned writes = 0;
-};
-
 enum class Link : std::uint8_t { down, connecting, identifying, up };
-
-bool share_port(const CrossConnect& a, const CrossConnect& b) { return a.in == b.in || a.out == b.out; }
-
-bool contains(const std::vector<CrossConnect>& sorted, const CrossConnect& pair) {
-  return std::binary_search(sorted.begin(), sorted.end(), pair);
-}
-
-std::string text_of(const CrossConnect& pair) { return fmt::format("{}-{}", pair.in, pair.out); }
 
 }  // namespace
 
@@ -314,7 +283,7 @@ struct Reconciler::Impl {
       const Outcome outcome = told ? answer.pairs[i] : answer.outcome;
       Active* a = find(written[i].first);
       if (!a) continue;
-      Work* w = find(*a, written[i].second);
+      Work* w = reconciling::find(*a, written[i].second);
       if (!w) continue;
       w->last = outcome;
       if (outcome != Outcome::applied || w->tries > 1) a->not_before = std::max(a->not_before, now + backoff(w->tries));
@@ -332,67 +301,16 @@ struct Reconciler::Impl {
     return nullptr;
   }
 
-  static Work* find(Active& a, const CrossConnect& pair) {
-    for (std::vector<Work>* works : {&a.remove, &a.add}) {
-      for (Work& w : *works) {
-        if (w.pair == pair) return &w;
-      }
-    }
-    return nullptr;
-  }
-
   // ---- intents
   void submit(Intent intent, Instant now) {
-    Active a;
-    for (const CrossConnect& pair : intent.remove) a.remove.push_back({pair, 0, 0, {}, {}, false, false, 0, 0, kNever});
-    for (const CrossConnect& pair : intent.add) a.add.push_back({pair, 0, 0, {}, {}, false, false, 0, 0, kNever});
-    a.fenced = intent.epoch < fence_epoch;
-    a.reason = a.fenced ? "fenced: a newer epoch rules" : nonsense(intent);
-    a.intent = std::move(intent);
-    if (!a.reason.empty()) return refuse(a);
+    const bool fenced = intent.epoch < fence_epoch;
+    std::string why = fenced ? "fenced: a newer epoch rules" : nonsense(intent, spec.inputs, spec.outputs);
+    Active a = make_active(std::move(intent));
+    a.fenced = fenced;
+    a.reason = std::move(why);
+    if (!a.reason.empty()) return results.push_back(refused(a));
     waiting.push_back(std::move(a));
     step(now);
-  }
-
-  std::string nonsense(const Intent& intent) const {
-    const auto outside = [&](const CrossConnect& pair) {
-      return (spec.inputs != 0 && pair.in >= spec.inputs) || (spec.outputs != 0 && pair.out >= spec.outputs);
-    };
-    std::set<Position> in, out;
-    for (const CrossConnect& pair : intent.add) {
-      if (outside(pair)) return "the switch has no such port: " + text_of(pair);
-      if (!in.insert(pair.in).second || !out.insert(pair.out).second) return "a port is added twice: " + text_of(pair);
-      if (std::count(intent.remove.begin(), intent.remove.end(), pair)) return "added and removed: " + text_of(pair);
-    }
-    std::set<CrossConnect> removed;
-    for (const CrossConnect& pair : intent.remove) {
-      if (outside(pair)) return "the switch has no such port: " + text_of(pair);
-      if (!removed.insert(pair).second) return "removed twice: " + text_of(pair);
-    }
-    return {};
-  }
-
-  void refuse(const Active& a) {
-    IntentResult result;
-    result.id = a.intent.id;
-    result.add.assign(a.add.size(), Outcome::rejected);
-    result.remove.assign(a.remove.size(), Outcome::rejected);
-    result.fenced = a.fenced;
-    result.reason = a.reason;
-    results.push_back(std::move(result));
-  }
-
-  static bool overlap(const Active& a, const Active& b) {
-    for (const std::vector<Work>* mine : {&a.remove, &a.add}) {
-      for (const Work& w : *mine) {
-        for (const std::vector<Work>* theirs : {&b.remove, &b.add}) {
-          for (const Work& v : *theirs) {
-            if (share_port(w.pair, v.pair)) return true;
-          }
-        }
-      }
-    }
-    return false;
   }
 
   // An intent begins when no earlier one names a port of it.
@@ -857,6 +775,7 @@ std::vector<Alarm> Reconciler::take_alarms() { return std::exchange(impl_->alarm
 
 bool Reconciler::ready() const { return impl_->ready; }
 const Snapshot& Reconciler::snapshot() const { return impl_->held; }
+bool Reconciler::doubtful(const CrossConnect& pair) const { return impl_->explained.contains(pair); }
 const Identity& Reconciler::identity() const { return impl_->who; }
 
 }  // namespace photonrail::device

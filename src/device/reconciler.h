@@ -98,6 +98,7 @@ class Reconciler {
 
   bool ready() const;                           // identified and read, with its outputs' light where it can be seen
   const Snapshot& snapshot() const;             // as last read
+  bool doubtful(const CrossConnect& pair) const;  // written since then: the snapshot may no longer be true of it
   const Identity& identity() const;
 
  private:
