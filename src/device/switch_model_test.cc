@@ -74,7 +74,8 @@ TEST(SwitchModel, SettlingTimesAreLognormal) {
   Box b;
   for (int i = 0; i < kDraws; ++i) {
     const WriteReply reply = b.write({}, {{0, 1}});
-    const double x = std::log(std::chrono::duration<double, std::milli>(b.model.next_change() - reply.accepted).count());
+    const Duration settling = b.model.next_change() - reply.accepted;
+    const double x = std::log(std::chrono::duration<double, std::milli>(settling).count());
     sum += x;
     squares += x * x;
     b.wait(seconds(1));
