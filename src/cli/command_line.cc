@@ -84,6 +84,8 @@ class Commands {
     add_dlrm();
     add_sensitivity();
     add_emulate_ocs();
+    add_replay();
+    add_audit();
     add_version();
   }
 
@@ -524,6 +526,65 @@ class Commands {
         ->option_text("FILE");
   }
 
+  static void add_json(CLI::App& c, bool& value) {
+    static const std::map<std::string, bool> kForms = {{"text", false}, {"json", true}};
+    c.add_option("--format", value, "text or json (default: text)")
+        ->transform(CLI::CheckedTransformer(kForms))
+        ->option_text("text|json");
+  }
+
+  void add_replay() {
+    CLI::App& c = command("replay",
+                          "The journal of photonraild, record by record, and the state that it leads to, with its "
+                          "digest. Reads only; the daemon may run",
+                          "Examples:\n"
+                          "  photonrail replay /var/lib/photonraild\n"
+                          "  photonrail replay state --to 1000 --format json\n"
+                          "  photonrail replay --etcd 10.0.0.1:2379 --etcd 10.0.0.2:2379\n"
+                          "Records of a snapshot come first and count from 1.",
+                          replay_);
+    c.add_option("DIR", replay_.directory, "State directory of the daemon")->option_text(" ");
+    c.add_option("--etcd", replay_.endpoints, "Or: a member of the etcd cluster that keeps it; may be repeated")
+        ->option_text("HOST:PORT")
+        ->allow_extra_args(false);
+    c.add_option("--prefix", replay_.prefix, "etcd: what the keys begin with (default: /photonrail)")->option_text("TEXT");
+    c.add_option("--certificate", replay_.certificate, "etcd: our certificate as a client (PEM)")->option_text("FILE");
+    c.add_option("--key", replay_.key, "... its private key (PEM)")->option_text("FILE");
+    c.add_option("--authority", replay_.authority, "... who signs the members' certificates (PEM)")->option_text("FILE");
+    c.add_option("--to", replay_.to, "Only the first so many records")
+        ->check(CLI::PositiveNumber)
+        ->option_text("N");
+    add_json(c, replay_.json);
+  }
+
+  void add_audit() {
+    CLI::App& c = *app_.add_subcommand("audit", "Verify and show the audit log of photonraild");
+    c.footer(
+        "Examples:\n"
+        "  photonrail audit verify state/audit.log\n"
+        "  photonrail audit verify state/audit.log --head 5f1c...  lines were cut from its end if this one is gone\n"
+        "  photonrail audit show state/audit.log --containing rail0:5 --limit 20");
+    c.require_subcommand(1);
+    const auto action = [&](const char* name, const char* about, AuditOptions::Action what) -> CLI::App& {
+      CLI::App* added = c.add_subcommand(name, about);
+      added->add_option("FILE", audit_.file, "The log: audit.log in the state directory")->required()->option_text(" ");
+      add_json(*added, audit_.json);
+      added->callback([this, what] {
+        audit_.action = what;
+        chosen_ = audit_;
+      });
+      return *added;
+    };
+    action("verify", "Does every line follow from the one before? Prints the head", AuditOptions::Action::verify)
+        .add_option("--head", audit_.head, "A head that was noted before: it must be in the log")
+        ->option_text("HASH");
+    CLI::App& shown = action("show", "The records, oldest first, once all are verified", AuditOptions::Action::show);
+    shown.add_option("--containing", audit_.text, "Only records with this text")->option_text("TEXT");
+    shown.add_option("--limit", audit_.limit, "The last so many (default: all)")
+        ->check(CLI::PositiveNumber)
+        ->option_text("N");
+  }
+
   void add_version() { command("version", "Version of this program", "", version_); }
 
   CLI::App& app_;
@@ -544,6 +605,8 @@ class Commands {
   DlrmOptions dlrm_;
   EmulateOcsOptions emulate_ocs_;
   SensitivityOptions sensitivity_;
+  ReplayOptions replay_;
+  AuditOptions audit_;
   VersionOptions version_;
 };
 

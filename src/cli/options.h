@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "cli/record_options.h"
+
 namespace photonrail::cli {
 
 enum class Format : std::uint8_t { text, json, csv };
@@ -182,6 +184,6 @@ using Command =
     std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
                  ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, EstimateCommandOptions, CheckOptions,
                  EnergyOptions, DlrmOptions, SensitivityOptions, EmulateOcsOptions,
-                 VersionOptions>;
+                 ReplayOptions, AuditOptions, VersionOptions>;
 
 }  // namespace photonrail::cli
