@@ -2,11 +2,13 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
-#include <cstring>
+#include <fstream>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -24,12 +26,14 @@ constexpr const char* kUsage = R"(usage: dst [OPTION...]
   --verbose      the whole history of each run, on standard error (use with --count 1)
   --twice        run each seed twice and compare the histories
   --seconds N    stop after this many seconds
+  --list FILE    the seeds in FILE, one at the beginning of each line, instead
   --until-broken stop at the first seed that breaks a promise; says how many it took
 )";
 
 struct Options {
   std::uint64_t first = 1, count = 100, seconds = 0;
   unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::uint64_t> list;
   bool large = false, faults = true, verbose = false, twice = false, until_broken = false;
 };
 
@@ -38,6 +42,17 @@ std::optional<std::uint64_t> number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+bool read_list(const char* file, Options& options) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    const auto seed = number(std::string_view(line).substr(0, line.find(' ')));
+    if (seed) options.list.push_back(*seed);
+    else if (!line.empty() && line[0] != '#') return false;
+  }
+  options.count = options.list.size();
+  return !options.list.empty();
 }
 
 std::optional<Options> parse(int argc, char** argv) {
@@ -49,7 +64,9 @@ std::optional<Options> parse(int argc, char** argv) {
     else if (name == "--verbose") options.verbose = true;
     else if (name == "--twice") options.twice = true;
     else if (name == "--until-broken") options.until_broken = true;
-    else {
+    else if (name == "--list") {
+      if (i + 1 == argc || !read_list(argv[++i], options)) return std::nullopt;
+    } else {
       const auto value = i + 1 < argc ? number(argv[++i]) : std::nullopt;
       if (!value) return std::nullopt;
       if (name == "--first") options.first = *value;
@@ -123,7 +140,7 @@ int run_all(const Options& options) {
     for (std::uint64_t i = next++; i < options.count; i = next++) {
       if (options.seconds > 0 && seconds() > static_cast<double>(options.seconds)) return;
       if (options.until_broken && stop) return;
-      const std::uint64_t seed = options.first + i;
+      const std::uint64_t seed = options.list.empty() ? options.first + i : options.list[i];
       if (options.until_broken) fmt::print(stderr, "seed {}\r", seed);   // the last one, should the process die of it
       const Outcome outcome = run(spec_of(options, seed));
       const bool differs = options.twice && run(spec_of(options, seed)).digest != outcome.digest;
