@@ -86,6 +86,7 @@ class Commands {
     add_emulate_ocs();
     add_replay();
     add_audit();
+    add_ctl();
     add_version();
   }
 
@@ -585,6 +586,124 @@ class Commands {
         ->option_text("N");
   }
 
+  using Ctl = CtlOptions::Action;
+
+  void add_ctl() {
+    CLI::App& c = *app_.add_subcommand("ctl", "Operate photonraild: jobs, circuits, ports, switches, history");
+    c.footer(
+        "Examples:\n"
+        "  photonrail ctl make-certificates certs --job train\n"
+        "  photonrail ctl --certificates certs status\n"
+        "  photonrail ctl --certificates certs plan job.toml && photonrail ctl --certificates certs submit job.toml\n"
+        "  photonrail ctl --certificates certs drain rail0:5 --reason 'cleaning'\n"
+        "  photonrail ctl probe 10.0.0.7:5025 --dialect polatis-scpi\n"
+        "Environment: PHOTONRAIL_ADDRESS, PHOTONRAIL_CERTIFICATES, PHOTONRAIL_CERTIFICATE, PHOTONRAIL_KEY,\n"
+        "PHOTONRAIL_AUTHORITY, PHOTONRAIL_AS, PHOTONRAIL_IDENTITY, PHOTONRAIL_SITE. docs/operate.md: the first hour.");
+    c.require_subcommand(1);
+    add_ctl_connection(c);
+    add_ctl_reading(c);
+    add_ctl_changes(c);
+    add_ctl_certificates(c);
+  }
+
+  void add_ctl_connection(CLI::App& c) {
+    const auto option = [&c](const char* name, std::string& value, const char* variable, const char* what) {
+      c.add_option(name, value, what)->envname(variable)->option_text("TEXT");
+    };
+    option("--address", ctl_.address, "PHOTONRAIL_ADDRESS", "Address of the daemon (default: 127.0.0.1:7443)");
+    option("--certificates", ctl_.certificates, "PHOTONRAIL_CERTIFICATES", "Directory of make-certificates");
+    option("--as", ctl_.as, "PHOTONRAIL_AS", "Whose certificate of it: operator (default), scheduler or viewer");
+    option("--certificate", ctl_.certificate, "PHOTONRAIL_CERTIFICATE", "Or: our certificate (PEM)");
+    option("--key", ctl_.key, "PHOTONRAIL_KEY", "... its private key (PEM)");
+    option("--authority", ctl_.authority, "PHOTONRAIL_AUTHORITY", "... who signs the daemon's certificate (PEM)");
+    option("--server-name", ctl_.server_name, "PHOTONRAIL_SERVER_NAME", "Name expected in the daemon's certificate");
+    option("--identity", ctl_.identity, "PHOTONRAIL_IDENTITY", "With --plaintext: the SPIFFE ID to claim");
+    option("--site", ctl_.site, "PHOTONRAIL_SITE", "Name of the site in identities (default: trial)");
+    c.add_flag("--plaintext", ctl_.plaintext, "No TLS: only to a daemon that listens so, on loopback");
+    c.add_option("--timeout", ctl_.timeout_seconds, "Seconds to wait for an answer (default: 10)")
+        ->check(CLI::Range(0.1, 3600.0))
+        ->option_text("N");
+    static const std::map<std::string, bool> kForms = {{"text", false}, {"json", true}};
+    c.add_option("--format", ctl_.json, "text or json (default: text)")
+        ->transform(CLI::CheckedTransformer(kForms))
+        ->option_text("text|json");
+  }
+
+  // `what`: of the one argument; nullptr where there is none.
+  CLI::App& ctl_action(CLI::App& c, const char* name, Ctl action, const char* about, const char* argument = nullptr,
+                       const char* what = nullptr) {
+    CLI::App* added = c.add_subcommand(name, about);
+    added->fallthrough();  // options of the connection may also stand behind
+    if (argument != nullptr) added->add_option(argument, ctl_.target, what)->required()->option_text(" ");
+    added->callback([this, action] {
+      ctl_.action = action;
+      chosen_ = ctl_;
+    });
+    return *added;
+  }
+
+  void add_ctl_reading(CLI::App& c) {
+    ctl_action(c, "status", Ctl::status, "Switches, jobs and circuits");
+    ctl_action(c, "circuits", Ctl::circuits, "Circuits: what is intended, what is applied, whether light is there");
+    ctl_action(c, "jobs", Ctl::jobs, "Jobs, their ranks and what they did");
+    ctl_action(c, "plan", Ctl::plan, "What submit would do, or why it would be refused; changes nothing", "JOB",
+               "Job file (TOML)");
+    CLI::App& history = ctl_action(c, "history", Ctl::history, "Who did what: records of the audit log, newest last");
+    history.add_option("--job", ctl_.job, "Only of this job")->option_text("NAME");
+    history.add_option("--containing", ctl_.text, "Only records with this text, such as rail0:5")->option_text("TEXT");
+    history.add_option("--limit", ctl_.limit, "The last so many (default: 100)")
+        ->check(CLI::Range(1U, 10'000U))
+        ->option_text("N");
+    ctl_action(c, "watch", Ctl::watch, "Audit records and alarms from now on, a line each");
+    CLI::App& probe = ctl_action(c, "probe", Ctl::probe,
+                                 "First contact with a switch, read-only: identity, abilities, circuits, light", "SWITCH",
+                                 "Name of a switch of the daemon; with --dialect: host:port, reached from here");
+    probe.add_option("--dialect", ctl_.dialect, "Not through the daemon: polatis-scpi, polatis-tl1, calient-tl1, ...")
+        ->option_text("NAME");
+    probe.add_option("--user", ctl_.user, "With --dialect: who logs in")->option_text("NAME");
+    probe.add_option("--password-file", ctl_.password_file, "... file whose first line is the password")
+        ->option_text("FILE");
+    ctl_action(c, "bundle", Ctl::bundle, "Status, history and probes in files, for support; no secrets", "DIR",
+               "Directory to make");
+  }
+
+  void add_ctl_changes(CLI::App& c) {
+    ctl_action(c, "submit", Ctl::submit, "Give a job its ports; its ranks may then attach", "JOB", "Job file (TOML)");
+    ctl_action(c, "end", Ctl::end, "End a job; its ports are free when no rank of it can be alive", "JOB", "Its name")
+        .add_option("--epoch", ctl_.epoch, "Which life of it (default: the running one)")
+        ->option_text("N");
+    const auto reason = [this](CLI::App& action) {
+      action.add_option("--reason", ctl_.reason, "Kept in audit and status")->option_text("TEXT");
+    };
+    reason(ctl_action(c, "drain", Ctl::drain, "Take a port out of use as soon as nothing holds it", "PORT",
+                      "switch:position"));
+    reason(ctl_action(c, "undrain", Ctl::undrain, "Take a drained or quarantined port into use again", "PORT",
+                      "switch:position"));
+    reason(ctl_action(c, "quarantine", Ctl::quarantine, "Take a port out of use because it is bad", "PORT",
+                      "switch:position"));
+    CLI::App& maintenance = ctl_action(c, "maintenance", Ctl::maintenance,
+                                       "Change nothing on a switch any more, until --over", "SWITCH", "Its name");
+    maintenance.add_flag("--over", ctl_.over, "The maintenance is over");
+    reason(maintenance);
+  }
+
+  void add_ctl_certificates(CLI::App& c) {
+    CLI::App& made = ctl_action(c, "make-certificates", Ctl::make_certificates,
+                                "An authority and certificates for daemon, operator, scheduler, viewer and jobs, for "
+                                "trials; again with other options: more from the same authority",
+                                "DIR", "Directory to write to");
+    made.add_option("--host", ctl_.hosts, "Name or address of the daemon; may be repeated (default: localhost)")
+        ->option_text("HOST")
+        ->allow_extra_args(false);
+    made.add_option("--job", ctl_.cert_jobs, "A node agent's certificate for this job; may be repeated")
+        ->option_text("NAME")
+        ->allow_extra_args(false);
+    made.add_option("--ranks", ctl_.ranks, "Of each --job: one more for each of N ranks")->option_text("N");
+    made.add_option("--days", ctl_.days, "How long they hold (default: 30)")
+        ->check(CLI::Range(1U, 3650U))
+        ->option_text("N");
+  }
+
   void add_version() { command("version", "Version of this program", "", version_); }
 
   CLI::App& app_;
@@ -605,6 +724,7 @@ class Commands {
   DlrmOptions dlrm_;
   EmulateOcsOptions emulate_ocs_;
   SensitivityOptions sensitivity_;
+  CtlOptions ctl_;
   ReplayOptions replay_;
   AuditOptions audit_;
   VersionOptions version_;

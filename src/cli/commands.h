@@ -31,6 +31,7 @@ Status run(const SensitivityOptions& options);
 Status run(const EmulateOcsOptions& options);
 Status run(const ReplayOptions& options);
 Status run(const AuditOptions& options);
+Status run(const CtlOptions& options);
 Status run(const VersionOptions& options);
 
 }  // namespace photonrail::cli

@@ -184,6 +184,6 @@ using Command =
     std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
                  ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, EstimateCommandOptions, CheckOptions,
                  EnergyOptions, DlrmOptions, SensitivityOptions, EmulateOcsOptions,
-                 ReplayOptions, AuditOptions, VersionOptions>;
+                 ReplayOptions, AuditOptions, CtlOptions, VersionOptions>;
 
 }  // namespace photonrail::cli
