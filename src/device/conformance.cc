@@ -87,6 +87,7 @@ Answer Carrier::connect() {
   hang_up();
   connection_ = box_.open(now_);
   connected_ = true;
+  again_.reset();
   heard_at_ = now_ - driver_->capabilities().min_gap;
   driver_->connected();
   silences_ = 0;
@@ -179,8 +180,10 @@ void Carrier::deliver(const FrontEndReply& reply) {
       hand_over(frame);
     }
     const bool twice = spec_.repeated > 0 && random_.uniform() < spec_.repeated;
+    if (again_) hand_over(*std::exchange(again_, std::nullopt));
     hand_over(reply.frame);
-    if (twice) hand_over(reply.frame);
+    if (twice && random_.below(2) == 0) hand_over(reply.frame);
+    else if (twice) again_ = reply.frame;
   }
   if (!reply.close) return;
   connected_ = false;

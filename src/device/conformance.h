@@ -52,7 +52,7 @@ class EmulatedBox {
 struct CarrierSpec {
   bool cut = false;            // byte streams arrive in random pieces
   double lost = 0;             // probability for each frame from the box
-  double repeated = 0;
+  double repeated = 0;         // comes once more, at once or just before the next frame
   double noise = 0;            // bytes that are no message come before it
   Duration latency = std::chrono::microseconds(100);
   std::uint64_t seed = 1;
@@ -103,6 +103,7 @@ class Carrier {
   unsigned silences_ = 0;        // commands in a row that expired
   Instant now_{};
   Instant heard_at_{};           // the last reply
+  std::optional<Frame> again_;   // a repeated frame that is still to come
   std::size_t stray_answers_ = 0;
   std::string sent_, heard_;
 };

@@ -212,6 +212,32 @@ TEST_F(ScpiDriverTest, PassesOverRepliesToOtherQuestions) {
   EXPECT_FALSE(driver.take_answer()) << "nobody asked";
 }
 
+// A reply that comes twice, the second time when the next question waits, is not that one's.
+TEST_F(ScpiDriverTest, PassesOverARepeatedReply) {
+  identify();
+  read("(@1),(@25)");
+  for (Position i = 0; i < 8; ++i) {
+    const std::string before = box.ones();
+    driver.begin({Command::Kind::read, {}, {}, true});
+    const auto frames = driver.take_frames();
+    ASSERT_EQ(frames.size(), 1U);
+    box.last = frames[0].body;
+    box.give(before + "(@1),(@25);0,\"No error\"\r\n");
+    EXPECT_FALSE(driver.take_answer());
+    box.give(box.ones() + "(@2),(@26);0,\"No error\"\r\n");
+    EXPECT_EQ(box.answer().snapshot.connections, (Pairs{{1, 1}}));
+  }
+}
+
+TEST_F(ScpiDriverTest, BelievesNoReadingWithAnError) {
+  identify();
+  driver.begin({Command::Kind::read, {}, {}, true});
+  box.reply("%(@1),(@25);-310,\"System error\"");
+  const Answer answer = box.answer();
+  EXPECT_EQ(answer.outcome, Outcome::failed);
+  EXPECT_TRUE(answer.snapshot.connections.empty());
+}
+
 TEST_F(ScpiDriverTest, GivesUpOnAStreamOfStrangers) {
   identify();
   driver.begin({Command::Kind::read, {}, {}, true});
