@@ -38,7 +38,7 @@
 //     issued beyond is announced again. Stop and limit name the grant by its last operation; those for a grant that is
 //     not held (any more), limits below its first operation, and grants whose first operation is not beyond all first
 //     operations seen before, are repetitions: ignored.
-//   - complete() counts operations that ended, also those that failed; blocked() once per wait, when it begins or when the
+//   - complete() counts granted operations that ended, well or not; blocked() once per wait, when it begins or when the
 //     operation that it waits for is announced again.
 //   - After a break: resume() with an entry for the last grant of each group and for each other one that is not completed
 //     (one entry without grant for a group that has none), then blocked() again if it waits, and stopped() again if it has

@@ -5,6 +5,23 @@
 
 namespace photonrail::control {
 
+namespace {
+
+// A rank may come back more than once while others are missing, and what it says may be repeated late.
+void add_report(std::vector<ResumedGroup>& reports, const ResumedGroup& report) {
+  const auto known = std::find_if(reports.begin(), reports.end(), [&](const ResumedGroup& r) {
+    return r.group == report.group && r.granted_first == report.granted_first;
+  });
+  if (known == reports.end()) {
+    reports.push_back(report);
+    return;
+  }
+  known->announced = std::max(known->announced, report.announced);
+  known->completed = std::max(known->completed, report.completed);
+}
+
+}  // namespace
+
 bool Coordinator::Impl::plausible(Rank rank, const std::vector<ResumedGroup>& reports) const {
   if (rank >= ranks.size() || !ranks[rank].alive) return false;
   return std::all_of(reports.begin(), reports.end(), [&](const ResumedGroup& r) {
@@ -22,7 +39,7 @@ bool Coordinator::Impl::resume(Rank rank, const std::vector<ResumedGroup>& repor
   if (!plausible(rank, reports)) return false;
   RankState& back = ranks[rank];
   if (recovering) {
-    back.reports = reports;
+    for (const ResumedGroup& r : reports) add_report(back.reports, r);
     back.resumed = true;
     if (all_back()) finish_recovery();
     return true;

@@ -243,7 +243,7 @@ void World::report_completed(std::uint8_t rank, std::uint8_t group) {
   ShimGroup& state = shims_[rank].groups[group];
   Sequence through = 0;
   for (const std::uint8_t op : setting_->operations[group]) {
-    if (shims_[rank].life[op] < Life::done) break;
+    if (shims_[rank].life[op] != Life::done) break;
     ++through;
   }
   if (through <= state.completed) return;
