@@ -33,6 +33,9 @@ Status check(const CoreSpec& spec, const DurableState& state) {
 void Core::Impl::lead(control::Epoch epoch, Instant ends, Instant now) {
   PR_CHECK(!led, "leads twice; what it knows may be out of date: recover a new one");
   led = true;
+  if (epoch <= state.epoch()) {  // somebody has led since whoever elected us
+    return outbox.notice("error", fmt::format("does not lead: epoch {} is not beyond {}", epoch, state.epoch()));
+  }
   until = ends;
   outbox.append(state, EpochBegun{epoch});
   outbox.audit({"controller", "leads", {}, epoch, 0, {}, {}, {}});

@@ -203,8 +203,9 @@ class Core {
   ~Core();
 
   // Leadership, once in the life of an object: who has stepped down is recovered anew, since others may have written.
-  // Embedded: lead() with kNever. Highly available: with the epoch of the election and the instant at
-  // which the carrier's own lease ends; from then on, and after step_down(), nothing is written or granted.
+  // Embedded: lead() with kNever. Highly available: with the epoch of the election and the instant at which the
+  // carrier's own lease ends; from then on, and after step_down(), nothing is written or granted. An epoch that is not
+  // beyond that of the records does not lead.
   void lead(control::Epoch epoch, Instant until, Instant now);
   void extend(Instant until, Instant now);
   void step_down(Instant now);

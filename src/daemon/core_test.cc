@@ -369,6 +369,17 @@ TEST(Core, WritesNothingWhenItsTimeIsOver) {
   EXPECT_FALSE(world.status().leading);
 }
 
+TEST(Core, DoesNotLeadWithAnEpochOfThePast) {
+  TestWorld world;
+  world.start();
+  world.epoch = 0;
+  world.start(world.records);
+  EXPECT_FALSE(world.status().leading);
+  EXPECT_FALSE(world.ask(world.job_of("a", 2)).outcome.has_value());
+  world.hello(1, "a", 0);
+  EXPECT_EQ(world.heard<control::Refused>(1).back().code, Code::not_leader);
+}
+
 TEST(Core, ALostCircuitTakesItsPortsOutUntilItIsBack) {
   Job4 world;
   const control::GroupId row = world.group("row", {0, 1});
