@@ -64,10 +64,10 @@ void ScpiDriver::expire() {
   give_up();
 }
 
-// Some boxes drop a line that has an error in it, questions and all. What was asked twice in vain on first contact is
+// Some boxes drop a line that has an error in it, questions and all. What was asked often in vain on first contact is
 // taken for missing.
 bool ScpiDriver::never_answered(Step step) const {
-  constexpr unsigned kTries = 2;
+  constexpr unsigned kTries = 6;   // fewer, and a few lost replies would blind the driver to light
   const auto found = unanswered_.find(step);
   return found != unanswered_.end() && found->second >= kTries;
 }

@@ -512,6 +512,7 @@ void World::frame_to_switch(SwitchId ocs, device::Frame frame) {
     // Bytes in flight arrive also when their sender has died since; not through a cut cable.
     if (events_.now() < b.cut_until || !b.model.up(events_.now())) return;
     if (b.connection != connection) return;
+    if (spec_.verbose) say(fmt::format("switch {} <- {} {} {}", ocs, frame.verb, frame.target, frame.body));
     b.front->receive(connection, frame, events_.now());
     if (b.model.writer_log().size() > b.log_seen) checker_.written(ocs, epoch, events_.now());
     look_at_writes(ocs);
@@ -543,6 +544,7 @@ void World::pump(SwitchId ocs) {
       Box& b = *boxes_[ocs];
       if (b.connection != reply.connection || events_.now() < b.cut_until) return;
       const device::Frame& frame = reply.frame;
+      if (spec_.verbose) say(fmt::format("switch {} -> {}{} {}", ocs, reply.close ? "closes " : "", frame.verb, frame.body));
       if (!reply.close || !frame.body.empty() || !frame.verb.empty()) {
         on_daemon([this, ocs, reply] { core_->switch_frame(ocs, reply.frame, daemon_now()); });
       }
