@@ -11,7 +11,8 @@ namespace {
 constexpr char kEnds = '=', kGoesOn = '+';
 constexpr std::size_t kPart = std::size_t{256} << 10;       // of a record, in one key
 constexpr std::size_t kChunk = std::size_t{512} << 10;      // of a snapshot, in one key
-constexpr std::int64_t kPage = 256;                         // keys in one read
+constexpr std::int64_t kPage = 256, kPageMost = 8192;        // keys in one read; more where they are short
+constexpr std::size_t kShortPage = std::size_t{1} << 20;     // bytes
 constexpr std::uint64_t kChunksMost = std::uint64_t{1} << 16;
 constexpr std::size_t kDigits = 16;                          // of a number
 constexpr int kReadsMost = 10;                              // of one page that is not answered
@@ -221,12 +222,16 @@ Status Store::compact(const std::vector<std::string>& records) {
 
 Result<std::vector<KeyValue>> Store::read_all(std::string first, std::string end, Revision at) const {
   std::vector<KeyValue> all;
+  std::int64_t size = kPage;
   while (true) {
-    auto page = kv_->range({first, end, kPage, at}, deadline());
+    auto page = kv_->range({first, end, size, at}, deadline());
     for (int again = 1; !page && again < kReadsMost && !over(); ++again) {
-      page = kv_->range({first, end, kPage, at}, deadline());
+      page = kv_->range({first, end, size, at}, deadline());
     }
     if (!page) return fail(page.error());
+    std::size_t bytes = 0;
+    for (const KeyValue& kv : page->values) bytes += kv.value.size();
+    size = bytes <= kShortPage ? std::min(2 * size, kPageMost) : kPage;
     std::move(page->values.begin(), page->values.end(), std::back_inserter(all));
     if (!page->more || page->values.empty()) return all;
     first = all.back().key + '\0';

@@ -20,7 +20,8 @@ namespace {
 namespace pb = control::v1;
 
 constexpr Duration kBackoff = std::chrono::milliseconds(50), kBackoffMost = std::chrono::seconds(2);
-constexpr Duration kBackoffMostOfSeveral = std::chrono::milliseconds(300);
+// Nobody is granted anything after a hand-over before every rank has come back: all of them must find the leader soon.
+constexpr Duration kBackoffMostOfSeveral = std::chrono::milliseconds(150);
 constexpr Duration kTick = std::chrono::milliseconds(20);
 
 using Channels = std::vector<std::shared_ptr<grpc::Channel>>;  // of one ChannelSpec: of each daemon

@@ -54,9 +54,9 @@ void CoreHost::step_down(control::Epoch term, std::function<void()> then) {
 }
 
 void CoreHost::take_over(daemon::Core core, std::unique_ptr<journal::RecordStore> store, control::Epoch epoch,
-                         Instant until, RecordWriter::FailedCallback failed) {
-  queue_.push_always(
-      TakeOver{std::make_unique<daemon::Core>(std::move(core)), std::move(store), epoch, until, std::move(failed)});
+                         Instant until, RecordWriter::FailedCallback failed, std::function<void()> lapsed) {
+  queue_.push_always(TakeOver{std::make_unique<daemon::Core>(std::move(core)), std::move(store), epoch, until,
+                              std::move(failed), std::move(lapsed)});
 }
 
 void CoreHost::rank_opened(daemon::ConnectionId connection, control::Rank rank, daemon::Identity identity,
@@ -138,6 +138,7 @@ void CoreHost::on(Leadership& event) {
     log_.write(Log::Level::info, "leading", {{"epoch", *event.lead}});
   } else if (event.until) {
     core_.extend(*event.until, now());
+    notice_lapse();
   } else if (event.term == term_) {
     core_.step_down(now());
     switches_.allow_until(Instant::min());
@@ -148,6 +149,14 @@ void CoreHost::on(Leadership& event) {
   event.then();
 }
 
+// A core that leads until some instant always has a deadline.
+void CoreHost::notice_lapse() {
+  if (!lapsed_ || core_.next_deadline() != kNever) return;
+  drain();
+  switches_.allow_until(Instant::min());
+  std::exchange(lapsed_, {})();
+}
+
 // Ranks and operators of the core before have been refused by it; who is left came a moment ago.
 void CoreHost::on(TakeOver& event) {
   core_.step_down(now());
@@ -155,6 +164,7 @@ void CoreHost::on(TakeOver& event) {
   end_all("the daemon begins to lead; attach again");
   switches_.allow_until(event.until);
   term_ = event.epoch;
+  lapsed_ = std::move(event.lapsed);
   writer_.write_to(
       std::move(event.store),
       [this, term = term_](daemon::RecordNumber through) { durable(through, term); }, std::move(event.failed));

@@ -76,9 +76,10 @@ class CoreHost {
   void step_down(control::Epoch term = 0, std::function<void()> then = {});
 
   // Another core in place of this one, which leads no more: it leads, with its journal in `store`. An error of the store
-  // comes to `failed`, on the writer's thread.
+  // comes to `failed`, on the writer's thread. `lapsed`: it is told, on the core's thread, that the core has stopped by
+  // itself, because it heard of an extension too late; it cannot lead in this term any more.
   void take_over(daemon::Core core, std::unique_ptr<journal::RecordStore> store, control::Epoch epoch, Instant until,
-                 RecordWriter::FailedCallback failed);
+                 RecordWriter::FailedCallback failed, std::function<void()> lapsed);
 
   daemon::ConnectionId next_connection() { return next_connection_.fetch_add(1); }
   void rank_opened(daemon::ConnectionId connection, control::Rank rank, daemon::Identity identity,
@@ -115,6 +116,7 @@ class CoreHost {
     control::Epoch epoch = 0;
     Instant until{};
     RecordWriter::FailedCallback failed;
+    std::function<void()> lapsed;
   };
   struct RankOpened {
     daemon::ConnectionId connection = 0;
@@ -171,6 +173,7 @@ class CoreHost {
   void on(Refusal& event);
   void on(Stop& event);
 
+  void notice_lapse();
   void end_all(const std::string& why);  // ranks and calls
   void drain();  // actions of the core to where they go
   void act(daemon::ToRank& action);
@@ -209,6 +212,7 @@ class CoreHost {
   Instant refusal_second_{};
   unsigned refusals_ = 0;
   std::uint64_t grants_in_event_ = 0;
+  std::function<void()> lapsed_;             // of this term
   control::Epoch term_ = 0;                  // of the records that the core numbers
   bool stopping_ = false;
   std::thread thread_;

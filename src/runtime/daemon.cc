@@ -24,6 +24,7 @@ namespace photonrail::runtime {
 namespace {
 
 constexpr Duration kAlivePatience = std::chrono::seconds(5);
+constexpr std::size_t kCompactEtcd = std::size_t{4} << 20;  // whoever takes over reads all of it first
 constexpr Duration kGrace = std::chrono::seconds(2);  // for answers that are on their way at the end
 
 Log::Level level_of(const std::string& name) {
@@ -117,6 +118,7 @@ class Daemon {
     CoreHostSpec host;
     host.switch_names = names_;
     host.compact_bytes = static_cast<std::size_t>(config_.state.compact_after.count);
+    if (highly_available(config_)) host.compact_bytes = std::min(host.compact_bytes, kCompactEtcd);
     host.first_request = first_request();
     host_ = std::make_unique<CoreHost>(std::move(core), std::move(host), *writer_, *links_, metrics_, log_,
                                        [this](const wire::Event& event) { operators_->publish(event); });

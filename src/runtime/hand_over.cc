@@ -100,7 +100,8 @@ void HandOver::Impl::take_over(etcd::Revision epoch) {
                  [this, epoch](const Error& error) {
                    log.write(Log::Level::error, "journal failed", {{"detail", error.message}});
                    give_back(epoch);
-                 });
+                 },
+                 [this, epoch] { candidate->abandon(epoch); });
 }
 
 // In this order: another one may lead only when this one has stopped.
