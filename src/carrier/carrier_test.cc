@@ -63,6 +63,10 @@ class Box {
   ~Box() { listener.reset(); }
 
   std::string port() const { return std::to_string(listener->port()); }
+  std::vector<device::CrossConnect> matrix() {
+    const std::lock_guard lock(mutex_);
+    return model_.connections(Instant(std::chrono::steady_clock::now().time_since_epoch()));
+  }
   std::atomic<int> opened = 0, closed = 0;
   std::atomic<bool> silent = false;
   std::unique_ptr<Listener> listener;
@@ -88,8 +92,9 @@ class Box {
 // What a link reports, in order.
 class Client {
  public:
-  Client(IoThread& io, const LinkSpec& spec) {
+  Client(IoThread& io, const LinkSpec& spec, std::function<bool()> may_write = {}) {
     LinkEvents events;
+    events.may_write = std::move(may_write);
     events.connected = [this] { note("connected", {}); };
     events.frame = [this](Frame frame) { note("frame", std::move(frame)); };
     events.disconnected = [this](const std::string&) { note("disconnected", {}); };
@@ -194,6 +199,22 @@ TEST_P(Carries, NothingAfterItWasDropped) {
   EXPECT_EQ(client.next(nullptr, 50ms), "");
 }
 
+TEST_P(Carries, NothingThatMayNotBeWrittenAnyMore) {
+  IoThread io;
+  Box box(io, on_loopback(GetParam()));
+  std::atomic<bool> allowed = true;
+  Client client(io, to(box, GetParam()), [&] { return allowed.load(); });
+  ASSERT_EQ(client.next(), "connected");
+  const auto driver = make_driver(GetParam(), {});
+  driver->connected();
+  answer_of(client, *driver);
+  allowed = false;
+  driver->begin({Command::Kind::add, {{0, 3}}, {}, true});
+  for (Frame& frame : driver->take_frames()) client.link->send(std::move(frame));
+  EXPECT_EQ(client.next(), "disconnected");
+  EXPECT_TRUE(box.matrix().empty());
+}
+
 TEST_P(Carries, TheNewsThatNobodyIsThere) {
   IoThread io;
   LinkSpec spec;
@@ -256,6 +277,17 @@ TEST(GnmiLink, CarriesAStreamBesideCalls) {
   ASSERT_EQ(client.next(&frame), "frame");
   EXPECT_EQ(frame.target, "77");
   EXPECT_EQ(frame.status, 12);
+}
+
+TEST(Link, IsDisconnectedWhereItsSpecIsRefused) {
+  IoThread io;
+  LinkSpec spec;
+  spec.dialect = Dialect::ocp_gnmi;
+  spec.host = "127.0.0.1";
+  spec.port = "9";
+  spec.authority_file = "/nonexistent/ca.crt";
+  Client client(io, spec);
+  EXPECT_EQ(client.next(), "disconnected");
 }
 
 TEST(Listener, TellsWhenAClientHasGone) {

@@ -56,6 +56,10 @@ class GnmiChannel : public std::enable_shared_from_this<GnmiChannel> {
 
   void send(device::Frame frame) {
     if (!gate.open() || !stub_) return;   // sent after `connected` only
+    if (!gate.may_write()) {
+      gate.disconnected(Gate::kMayNot);
+      return cancel_all();
+    }
     if (frame.verb == "Subscribe") return subscribe(frame);
     auto call = std::make_shared<Call>(frame);
     if (!keep(call)) return;

@@ -111,6 +111,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   }
 
   void ask() {
+    if (!gate.may_write()) return end(Gate::kMayNot);
     const device::Frame& frame = waiting_.front();
     request_ = {};
     request_.method_string(frame.verb);
@@ -154,7 +155,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     if (closed_) return;
     if (last) return end("closed by the switch");
     if (!waiting_.empty()) ask();
-    listen_for_response();
+    if (!closed_) listen_for_response();
   }
 
   void end(const std::string& why) {

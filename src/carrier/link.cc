@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
 #include <fstream>
 
-#include "base/check.h"
 #include "carrier/links.h"
 
 namespace photonrail::carrier {
@@ -24,7 +25,23 @@ Status readable(const std::string& path) {
   return {};
 }
 
+// Of a spec that is refused: a file may have gone since the configuration was read.
+class NoLink final : public Link {
+ public:
+  NoLink(boost::asio::io_context& io, std::string why, LinkEvents events) : gate_(std::make_shared<Gate>(std::move(events))) {
+    boost::asio::post(io, [gate = gate_, why = std::move(why)] { gate->disconnected(why); });
+  }
+  ~NoLink() override { gate_->shut(); }
+  void send(device::Frame) override {}
+  void drop() override { gate_->shut(); }
+
+ private:
+  const std::shared_ptr<Gate> gate_;
+};
+
 }  // namespace
+
+bool is_host_key(const std::string& text) { return text.rfind("ssh-", 0) == 0 || text.rfind("ecdsa-", 0) == 0; }
 
 bool is_loopback(const std::string& host) {
   if (host == "localhost") return true;
@@ -70,7 +87,7 @@ Status check(const LinkSpec& spec) {
 }
 
 std::shared_ptr<Link> open_link(boost::asio::io_context& io, const LinkSpec& spec, LinkEvents events) {
-  PR_CHECK(check(spec).has_value(), "checked before");
+  if (auto safe = check(spec); !safe) return std::make_shared<NoLink>(io, std::move(safe.error().message), std::move(events));
   switch (spec.dialect) {
     case device::Dialect::polatis_netconf: return open_netconf_link(spec, std::move(events));
     case device::Dialect::polatis_restconf: return open_http_link(io, spec, std::move(events));

@@ -33,6 +33,9 @@ struct LinkEvents {
   std::function<void()> connected;
   std::function<void(device::Frame frame)> frame;
   std::function<void(std::string why)> disconnected;   // once, and then nothing more; also when it never connected
+  // Asked right before a frame goes out, since the process may have stood still after it was decided; false ends the link.
+  // Absent: always.
+  std::function<bool()> may_write = {};
 };
 
 // Thread rule: any thread.
@@ -51,8 +54,11 @@ class Link {
 Status check(const LinkSpec& spec);
 
 // Begins to connect; nothing is reported before it returns. SCPI, TL1 and RESTCONF live on `io`, which must run until the
-// link is gone; the others have threads of their own. PR_CHECKs that `check` has passed.
+// link is gone; the others have threads of their own. A spec that `check` refuses gives a link that is disconnected, with the reason.
 std::shared_ptr<Link> open_link(boost::asio::io_context& io, const LinkSpec& spec, LinkEvents events);
+
+// Of LinkSpec::host_key: a key itself ("ssh-ed25519 AAAA..."), not the path of a file.
+bool is_host_key(const std::string& text);
 
 // By address; of names only "localhost".
 bool is_loopback(const std::string& host);

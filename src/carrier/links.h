@@ -35,6 +35,9 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return open_;
   }
+  bool may_write() const { return !events_.may_write || events_.may_write(); }
+
+  static constexpr const char* kMayNot = "writing is not allowed any more";
 
  private:
   mutable std::recursive_mutex mutex_;   // an event may drop its link

@@ -168,7 +168,7 @@ class NetconfLink final : public Link {
     ::ssh_options_set(session, SSH_OPTIONS_USER, spec_.credentials.user.c_str());
     ::ssh_options_set(session, SSH_OPTIONS_FD, &own);
     ::ssh_options_set(session, SSH_OPTIONS_TIMEOUT, &seconds);
-    const bool literal = spec_.host_key.rfind("ssh-", 0) == 0 || spec_.host_key.rfind("ecdsa-", 0) == 0;
+    const bool literal = is_host_key(spec_.host_key);
     ::ssh_options_set(session, SSH_OPTIONS_KNOWNHOSTS, literal ? "/dev/null" : spec_.host_key.c_str());
     ::ssh_options_set(session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null");
     if (literal) ::ssh_options_set(session, SSH_OPTIONS_HOSTKEYS, algorithms_of(spec_.host_key).c_str());
@@ -265,6 +265,7 @@ class NetconfLink final : public Link {
       unsent_ = 0;
     }
     for (const std::string& body : frames) {
+      if (!gate_.may_write()) return Gate::kMayNot;
       const std::string bytes = framing.frame(body);
       for (std::size_t done = 0; done < bytes.size();) {
         const auto left = static_cast<std::uint32_t>(bytes.size() - done);

@@ -80,6 +80,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void write_on() {
+    if (!gate.may_write()) return end(Gate::kMayNot);
     asio::async_write(socket_, asio::buffer(frames_.front()),
                       [self = shared_from_this()](const Problem& problem, std::size_t size) {
                         if (problem) return self->end(problem.message());

@@ -12,6 +12,7 @@
 #include "config/read.h"
 #include "remote/operator_client.h"
 #include "runtime/probe.h"
+#include "runtime/switch_links.h"
 #include "security/certificates.h"
 #include "security/identity.h"
 
@@ -128,12 +129,15 @@ Status probe_directly(const CtlOptions& o) {
   const auto dialect = device::dialect_named(o.dialect);
   if (!dialect) return fail(ErrorCode::usage, fmt::format("unknown dialect \"{}\"", o.dialect));
   runtime::ProbeSpec spec;
-  spec.dialect = *dialect;
-  PR_ASSIGN(spec.address, runtime::parse_endpoint(o.target));
-  spec.credentials.user = o.user;
+  PR_ASSIGN(const runtime::Endpoint address, runtime::parse_endpoint(o.target));
+  spec.link.dialect = *dialect;
+  spec.link.host = address.host;
+  spec.link.port = address.port;
+  spec.link.tls = !runtime::is_loopback(address);
+  spec.link.credentials.user = o.user;
   if (!o.password_file.empty()) {
     PR_ASSIGN(const std::string text, config::read_file(o.password_file));
-    spec.credentials.password = text.substr(0, text.find_first_of("\r\n"));
+    spec.link.credentials.password = text.substr(0, text.find_first_of("\r\n"));
   }
   PR_ASSIGN(const auto lines, runtime::probe(spec));
   return print(o.json ? lines_json("probe", lines) : lines_text(lines));

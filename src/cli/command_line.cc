@@ -84,6 +84,7 @@ class Commands {
     add_dlrm();
     add_sensitivity();
     add_emulate_ocs();
+    add_netconf_bridge();
     add_replay();
     add_audit();
     add_ctl();
@@ -704,6 +705,18 @@ class Commands {
         ->option_text("N");
   }
 
+  void add_netconf_bridge() {
+    CLI::App& c = command("netconf-bridge",
+                          "Copy bytes between standard input and output and a port: the subsystem of an sshd in front "
+                          "of emulate-ocs",
+                          "Example, a line of sshd_config:\n"
+                          "  Subsystem netconf \"/usr/bin/photonrail netconf-bridge --connect 127.0.0.1:8300\"",
+                          netconf_bridge_);
+    c.add_option("--connect", netconf_bridge_.connect, "Where the emulated switch listens")
+        ->required()
+        ->option_text("HOST:PORT");
+  }
+
   void add_version() { command("version", "Version of this program", "", version_); }
 
   CLI::App& app_;
@@ -723,6 +736,7 @@ class Commands {
   EnergyOptions energy_;
   DlrmOptions dlrm_;
   EmulateOcsOptions emulate_ocs_;
+  NetconfBridgeOptions netconf_bridge_;
   SensitivityOptions sensitivity_;
   CtlOptions ctl_;
   ReplayOptions replay_;

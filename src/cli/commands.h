@@ -29,6 +29,7 @@ Status run(const EnergyOptions& options);
 Status run(const DlrmOptions& options);
 Status run(const SensitivityOptions& options);
 Status run(const EmulateOcsOptions& options);
+Status run(const NetconfBridgeOptions& options);
 Status run(const ReplayOptions& options);
 Status run(const AuditOptions& options);
 Status run(const CtlOptions& options);

@@ -155,6 +155,10 @@ struct SensitivityOptions {
   bool quiet = false;
 };
 
+struct NetconfBridgeOptions {
+  std::string connect;   // HOST:PORT
+};
+
 struct EmulateOcsOptions {
   std::vector<std::string> listen;  // "DIALECT=HOST:PORT", or "HOST:PORT" of `dialect`
   std::string dialect = "scpi";
@@ -183,7 +187,7 @@ struct VersionOptions {};
 using Command =
     std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
                  ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, EstimateCommandOptions, CheckOptions,
-                 EnergyOptions, DlrmOptions, SensitivityOptions, EmulateOcsOptions,
+                 EnergyOptions, DlrmOptions, SensitivityOptions, EmulateOcsOptions, NetconfBridgeOptions,
                  ReplayOptions, AuditOptions, CtlOptions, VersionOptions>;
 
 }  // namespace photonrail::cli

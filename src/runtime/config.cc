@@ -89,7 +89,9 @@ void describe(config::Fields& fields, LimitsConfig& c) {
 void describe(config::Fields& fields, SwitchConfig& c) {
   fields("name", c.name, {.doc = "What operators call it: letters, digits, '.', '_' and '-'.", .required = true});
   fields("dialect", c.dialect,
-         {.doc = "What it speaks: polatis-scpi, polatis-tl1, calient-tl1 or glimmerglass-tl1.", .required = true});
+         {.doc = "What it speaks: polatis-scpi, polatis-tl1, calient-tl1, glimmerglass-tl1, polatis-netconf, "
+                 "polatis-restconf, ocp-gnmi or sonic-gnmi.",
+          .required = true});
   fields("address", c.address, {.doc = "host:port.", .required = true});
   fields("serial", c.serial,
          {.doc = "Serial number that it must have; nothing is ever written to another one. \"\": that of the first "
@@ -98,6 +100,13 @@ void describe(config::Fields& fields, SwitchConfig& c) {
   fields("outputs", c.outputs, {.doc = "Outputs that it must have; 0: as many as it says."});
   fields("user", c.user, {.doc = "User to log in as, where the dialect has a login."});
   fields("password_file", c.password_file, {.doc = "File with the password on its first line."});
+  fields("plaintext", c.plaintext, {.doc = "gNMI and RESTCONF without TLS: on loopback only."});
+  fields("authority", c.authority, {.doc = "File (PEM) of who signs the certificate of the switch: gNMI and RESTCONF."});
+  fields("certificate", c.certificate, {.doc = "File (PEM) of our certificate for this switch, where it asks for one."});
+  fields("key", c.key, {.doc = "File (PEM) of its private key; with NETCONF the key of the user, instead of a password."});
+  fields("server_name", c.server_name, {.doc = "Name in the certificate of the switch; \"\": the host of its address."});
+  fields("host_key", c.host_key,
+         {.doc = "NETCONF: the host key, \"ssh-ed25519 AAAA...\", or the path of a file of known hosts."});
   fields("command_timeout", c.command_timeout,
          {.doc = "How long to wait for an answer; then the outcome is unknown and the switch is read.",
           .min = 0.01,
@@ -129,16 +138,6 @@ namespace {
 std::string at(std::string_view directory, std::string_view path) {
   if (path.empty() || path.front() == '/' || directory.empty()) return std::string(path);
   return fmt::format("{}/{}", directory, path);
-}
-
-bool by_bytes(device::Dialect dialect) {
-  switch (dialect) {
-    case device::Dialect::polatis_scpi:
-    case device::Dialect::polatis_tl1:
-    case device::Dialect::calient_tl1:
-    case device::Dialect::glimmerglass_tl1: return true;
-    default: return false;
-  }
 }
 
 void check_listen(ConfigDocument& doc) {
@@ -194,10 +193,8 @@ void check_switch(ConfigDocument& doc, std::size_t i, std::set<std::string>& nam
   const auto dialect = device::dialect_named(s.dialect);
   if (!dialect) {
     d.error(span("dialect"), fmt::format("unknown dialect \"{}\"", s.dialect),
-            "polatis-scpi, polatis-tl1, calient-tl1 or glimmerglass-tl1");
-  } else if (!by_bytes(*dialect)) {
-    d.error(span("dialect"), fmt::format("{} is not carried by this daemon", s.dialect),
-            "polatis-scpi, polatis-tl1, calient-tl1 or glimmerglass-tl1");
+            "polatis-scpi, polatis-tl1, calient-tl1, glimmerglass-tl1, polatis-netconf, polatis-restconf, ocp-gnmi or "
+            "sonic-gnmi");
   }
   const auto address = parse_endpoint(s.address);
   if (!address) d.error(span("address"), address.error().message);
@@ -233,8 +230,33 @@ Result<ConfigDocument> load_config(const std::string& path) {
                             &c.store.key, &c.store.authority}) {
     *file = at(doc.directory, *file);
   }
-  for (SwitchConfig& s : c.switches) s.password_file = at(doc.directory, s.password_file);
+  for (SwitchConfig& s : c.switches) {
+    for (std::string* file : {&s.password_file, &s.authority, &s.certificate, &s.key}) *file = at(doc.directory, *file);
+    if (!carrier::is_host_key(s.host_key)) s.host_key = at(doc.directory, s.host_key);
+  }
   return doc;
+}
+
+Result<std::vector<carrier::LinkSpec>> link_specs(const DaemonConfig& c) {
+  std::vector<carrier::LinkSpec> out;
+  for (const SwitchConfig& s : c.switches) {
+    PR_ASSIGN(const Endpoint address, parse_endpoint(s.address));
+    PR_ASSIGN(std::string secret, password(s));
+    carrier::LinkSpec spec;
+    spec.dialect = *device::dialect_named(s.dialect);
+    spec.host = address.host;
+    spec.port = address.port;
+    spec.credentials = {s.user, std::move(secret)};
+    spec.tls = !s.plaintext;
+    spec.authority_file = s.authority;
+    spec.certificate_file = s.certificate;
+    spec.key_file = s.key;
+    spec.server_name = s.server_name;
+    spec.host_key = s.host_key;
+    PR_TRY(carrier::check(spec));
+    out.push_back(std::move(spec));
+  }
+  return out;
 }
 
 Result<daemon::CoreSpec> core_spec(const DaemonConfig& c) {

@@ -50,6 +50,8 @@ struct SwitchConfig {
   std::string serial;
   std::uint16_t inputs = 0, outputs = 0;
   std::string user, password_file;
+  bool plaintext = false;
+  std::string authority, certificate, key, server_name, host_key;
   Time command_timeout = seconds(2), poll = seconds(5), settle_max = seconds(2);
   double power_floor_dbm = -25;
 };
@@ -77,6 +79,7 @@ Result<ConfigDocument> load_config(const std::string& path);
 
 // What the parts of the daemon want to know. Reads password files: io where one cannot be read.
 Result<daemon::CoreSpec> core_spec(const DaemonConfig& config);
+Result<std::vector<carrier::LinkSpec>> link_specs(const DaemonConfig& config);  // one for each switch
 GrpcSpec grpc_spec(const DaemonConfig& config);
 RankLimits rank_limits(const DaemonConfig& config);
 bool highly_available(const DaemonConfig& config);

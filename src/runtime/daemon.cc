@@ -108,13 +108,9 @@ class Daemon {
  private:
   Status start_core() {
     PR_ASSIGN(daemon::CoreSpec spec, core_spec(config_));
-    std::vector<Endpoint> endpoints;
-    for (const SwitchConfig& ocs : config_.switches) {
-      PR_ASSIGN(endpoints_.emplace_back(), parse_endpoint(ocs.address));
-    }
-    for (const daemon::SwitchSpec& ocs : spec.switches) credentials_.push_back(ocs.credentials);
+    PR_ASSIGN(link_specs_, link_specs(config_));
     PR_ASSIGN(daemon::Core core, daemon::Core::recover(spec, writer_->recovered(), now()));
-    links_ = std::make_unique<SwitchLinks>(reactor_, endpoints_, metrics_, log_, names_);
+    links_ = std::make_unique<SwitchLinks>(reactor_, link_specs_, metrics_, log_, names_);
     CoreHostSpec host;
     host.switch_names = names_;
     host.compact_bytes = static_cast<std::size_t>(config_.state.compact_after.count);
@@ -217,7 +213,7 @@ class Daemon {
   void probe_switch(daemon::SwitchId ocs, std::function<void(OperatorService::Lines)> done) {
     const bool busy = probing_.exchange(true);
     if (busy) return done(fail(ErrorCode::infeasible, "another probe is on its way"));
-    ProbeSpec spec{*device::dialect_named(config_.switches[ocs].dialect), endpoints_[ocs], credentials_[ocs]};
+    ProbeSpec spec{link_specs_[ocs]};
     if (prober_.joinable()) prober_.join();
     prober_ = std::thread([this, spec = std::move(spec), done = std::move(done)] {
       done(probe(spec));
@@ -273,8 +269,7 @@ class Daemon {
   Log log_;
   const std::vector<std::string> names_;
   Metrics metrics_;
-  std::vector<Endpoint> endpoints_;
-  std::vector<device::Credentials> credentials_;
+  std::vector<carrier::LinkSpec> link_specs_;
   Reactor reactor_;
   std::unique_ptr<RecordWriter> writer_;
   std::unique_ptr<SwitchLinks> links_;

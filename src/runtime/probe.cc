@@ -2,85 +2,93 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <boost/asio/connect.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/write.hpp>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
 
 namespace photonrail::runtime {
 namespace {
 
-using boost::asio::ip::tcp;
-using Problem = boost::system::error_code;
+// Waits for sockets while it lives.
+class IoThread {
+ public:
+  ~IoThread() {
+    guard_.reset();
+    io.stop();
+    thread_.join();
+  }
+  boost::asio::io_context io{1};
 
-// A connection with deadlines, on a context of its own.
+ private:
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{io.get_executor()};
+  std::thread thread_{[this] { io.run(); }};
+};
+
+// A connection with deadlines.
 class Conversation {
  public:
-  Conversation(const ProbeSpec& spec, device::Driver& driver) : spec_(spec), driver_(driver) {}
+  Conversation(const ProbeSpec& spec, device::Driver& driver) : spec_(spec), driver_(driver) {
+    carrier::LinkEvents events;
+    events.connected = [this] { note({News::Kind::connected, {}, {}}); };
+    events.frame = [this](device::Frame frame) { note({News::Kind::frame, std::move(frame), {}}); };
+    events.disconnected = [this](std::string why) { note({News::Kind::disconnected, {}, std::move(why)}); };
+    link_ = carrier::open_link(io_.io, spec.link, std::move(events));
+  }
+  ~Conversation() { link_->drop(); }
 
   Status open() {
-    std::optional<Problem> result;
-    tcp::resolver resolver(io_);
-    Problem problem;
-    const auto found = resolver.resolve(spec_.address.host, spec_.address.port, problem);
-    if (problem) return failed("find", problem.message());
-    boost::asio::async_connect(socket_, found, [&](const Problem& p, const tcp::endpoint&) { result = p; });
-    if (!run(result)) return failed("reach", "no connection within the time allowed");
-    if (*result) return failed("reach", result->message());
+    PR_ASSIGN(const News news, next("reach"));
+    if (news.kind == News::Kind::disconnected) return failed("reach", news.why);
     return {};
   }
 
   Result<device::Answer> answer() {
     while (true) {
       if (auto done = driver_.take_answer()) return std::move(*done);
-      PR_TRY(send());
-      std::optional<Problem> result;
-      std::size_t size = 0;
-      socket_.async_read_some(boost::asio::buffer(buffer_), [&](const Problem& p, std::size_t n) {
-        result = p;
-        size = n;
-      });
-      if (!run(result)) return failed("hear from", "no answer within the time allowed");
-      if (*result) return failed("hear from", result->message());
-      device::Frame frame;
-      frame.body.assign(buffer_.data(), size);
-      driver_.receive(frame);
+      for (device::Frame& frame : driver_.take_frames()) link_->send(std::move(frame));
+      PR_ASSIGN(const News news, next("hear from"));
+      if (news.kind == News::Kind::disconnected) return failed("hear from", news.why);
+      driver_.receive(news.frame);
     }
   }
 
  private:
-  Status send() {
-    for (const device::Frame& frame : driver_.take_frames()) {
-      std::optional<Problem> result;
-      boost::asio::async_write(socket_, boost::asio::buffer(frame.body), [&](const Problem& p, std::size_t) { result = p; });
-      if (!run(result)) return failed("speak to", "it does not read");
-      if (*result) return failed("speak to", result->message());
-    }
-    return {};
+  struct News {
+    enum class Kind { connected, frame, disconnected } kind = Kind::frame;
+    device::Frame frame;
+    std::string why;
+  };
+
+  void note(News news) {
+    const std::lock_guard lock(mutex_);
+    news_.push_back(std::move(news));
+    wake_.notify_one();
   }
 
-  bool run(const std::optional<Problem>& result) {
-    io_.restart();
-    io_.run_for(spec_.within);
-    if (result) return true;
-    Problem ignored;
-    socket_.close(ignored);
-    io_.restart();
-    io_.run();  // the handler that was left runs while what it points to lives
-    return false;
+  Result<News> next(std::string_view what) {
+    std::unique_lock lock(mutex_);
+    if (!wake_.wait_for(lock, spec_.within, [&] { return !news_.empty(); })) {
+      return failed(what, "nothing comes within the time allowed");
+    }
+    News news = std::move(news_.front());
+    news_.pop_front();
+    return news;
   }
 
   tl::unexpected<Error> failed(std::string_view what, std::string_view why) const {
-    return fail(ErrorCode::io,
-                fmt::format("cannot {} {}:{}: {}", what, spec_.address.host, spec_.address.port, why));
+    return fail(ErrorCode::io, fmt::format("cannot {} {}:{}: {}", what, spec_.link.host, spec_.link.port, why));
   }
 
   const ProbeSpec& spec_;
   device::Driver& driver_;
-  boost::asio::io_context io_;
-  tcp::socket socket_{io_};
-  std::array<char, 16384> buffer_{};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<News> news_;
+  IoThread io_;
+  std::shared_ptr<carrier::Link> link_;
 };
 
 void tell_identity(const device::Identity& id, std::vector<std::string>& lines) {
@@ -119,8 +127,9 @@ void tell_circuits(const device::Snapshot& matrix, const device::Snapshot& readi
 }  // namespace
 
 Result<std::vector<std::string>> probe(const ProbeSpec& spec) {
-  const auto driver = device::make_driver(spec.dialect, spec.credentials);
-  if (!driver) return fail(ErrorCode::usage, fmt::format("no driver for {}", device::name(spec.dialect)));
+  PR_TRY(carrier::check(spec.link));
+  const auto driver = device::make_driver(spec.link.dialect, spec.link.credentials);
+  if (!driver) return fail(ErrorCode::usage, fmt::format("no driver for {}", device::name(spec.link.dialect)));
   Conversation conversation(spec, *driver);
   PR_TRY(conversation.open());
   driver->connected();

@@ -5,15 +5,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "device/driver.h"
-#include "runtime/switch_links.h"
+#include "carrier/link.h"
 
 namespace photonrail::runtime {
 
 struct ProbeSpec {
-  device::Dialect dialect = device::Dialect::polatis_scpi;
-  Endpoint address;
-  device::Credentials credentials;
+  carrier::LinkSpec link;
   Duration within = std::chrono::seconds(5);  // for each answer
 };
 

@@ -1,7 +1,5 @@
-// SwitchLinks: connections to switches that speak byte streams over TCP (SCPI, TL1), on one thread of their own.
-// TCP_NODELAY, keepalive, and TCP_USER_TIMEOUT: a cable that was pulled ends the connection in seconds, not minutes.
+// SwitchLinks: connections to switches, by the links of src/carrier, whatever they speak.
 // A connection that fails is reported once, as disconnected; when to try again is the reconciler's decision.
-// Also runs what else waits for sockets or time (io()).
 #pragma once
 
 #include <functional>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "carrier/link.h"
 #include "runtime/core_host.h"
 
 namespace photonrail::runtime {
@@ -25,9 +24,7 @@ class Reactor;  // the thread and its asio context
 
 class SwitchLinks final : public SwitchOutlet {
  public:
-  static constexpr std::size_t kUnsentMost = std::size_t{1} << 20;  // bytes; beyond it the connection is dropped
-
-  SwitchLinks(Reactor& reactor, std::vector<Endpoint> endpoints, Metrics& metrics, Log& log,
+  SwitchLinks(Reactor& reactor, std::vector<carrier::LinkSpec> specs, Metrics& metrics, Log& log,
               std::vector<std::string> names);
   ~SwitchLinks() override;
 
