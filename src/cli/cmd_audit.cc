@@ -30,10 +30,13 @@ Result<journal::VerifiedAudit> verify(const AuditOptions& options, std::string_v
 
 Status print_verdict(const AuditOptions& options, const journal::VerifiedAudit& v) {
   if (options.json) {
-    return print(json::serialize(json::object{{"lines", v.lines}, {"head", v.head}, {"torn_bytes", v.torn_bytes}}) + "\n");
+    return print(json::serialize(json::object{{"lines", v.lines}, {"head", v.head}, {"torn_bytes", v.torn_bytes}}) +
+                 "\n");
   }
-  std::string out = fmt::format("{}: {} lines, each follows from the one before\nhead {}\n", options.file, v.lines, v.head);
-  if (v.torn_bytes > 0) out += fmt::format("{} bytes after the last line: a write that a crash cut short\n", v.torn_bytes);
+  std::string out =
+      fmt::format("{}: {} lines, each follows from the one before\nhead {}\n", options.file, v.lines, v.head);
+  if (v.torn_bytes > 0)
+    out += fmt::format("{} bytes after the last line: a write that a crash cut short\n", v.torn_bytes);
   out += "Keep the head elsewhere: --head then shows whether lines were cut from the end.\n";
   return print(out);
 }
@@ -49,7 +52,8 @@ std::string for_people(std::string_view payload) {
   const json::value parsed = json::parse(payload, problem);
   if (problem || !parsed.is_object()) return printable(std::string(payload)) + "\n";
   const json::object& o = parsed.get_object();
-  std::string out = fmt::format("{}  epoch {}  {}  {}", field(o, "time"), field(o, "epoch"), field(o, "who"), field(o, "action"));
+  std::string out =
+      fmt::format("{}  epoch {}  {}  {}", field(o, "time"), field(o, "epoch"), field(o, "who"), field(o, "action"));
   for (const char* key : {"job", "request", "before", "after", "detail"}) {
     const std::string value = field(o, key);
     if (!value.empty() && value != "0") out += fmt::format("  {} {}", key, value);

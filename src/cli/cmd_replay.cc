@@ -41,10 +41,11 @@ Result<Source> read_directory(const std::string& directory) {
   }
   if (problem) return fail(ErrorCode::io, fmt::format("{}: {}", directory, problem.message()));
   if (files == 0) {
-    return fail(ErrorCode::invalid_input,
-                fmt::format("{}: no journal is here\n  hint: give state.directory of the daemon's configuration; with [store] "
-                            "kind = \"etcd\" the journal is read with --etcd",
-                            directory));
+    return fail(
+        ErrorCode::invalid_input,
+        fmt::format("{}: no journal is here\n  hint: give state.directory of the daemon's configuration; with [store] "
+                    "kind = \"etcd\" the journal is read with --etcd",
+                    directory));
   }
   PR_ASSIGN(journal::Recovered recovered, journal::Journal::open(copy));
   return Source{std::move(recovered.records), recovered.torn_bytes};
@@ -73,7 +74,8 @@ daemon::CoreSpec spec_for(const std::vector<daemon::Record>& records) {
   for (const daemon::Record& record : records) {
     const auto* submitted = std::get_if<daemon::JobSubmitted>(&record);
     if (submitted == nullptr) continue;
-    for (const daemon::Attachment& port : submitted->job.ports) switches = std::max(switches, std::size_t{port.ocs} + 1);
+    for (const daemon::Attachment& port : submitted->job.ports)
+      switches = std::max(switches, std::size_t{port.ocs} + 1);
   }
   daemon::CoreSpec spec;
   for (std::size_t i = 0; i < switches; ++i) spec.switches.push_back({fmt::format("switch {}", i), {}, {}, {}});
@@ -119,7 +121,8 @@ std::string text_of(const Replayed& all) {
     const RecordText told = describe_record(all.records[i]);
     out += fmt::format("{:>8}  {:<15} {}\n", i + 1, told.kind, printable(told.text));
   }
-  if (all.torn_bytes > 0) out += fmt::format("{} bytes at the end are torn; nobody was promised them\n", all.torn_bytes);
+  if (all.torn_bytes > 0)
+    out += fmt::format("{} bytes at the end are torn; nobody was promised them\n", all.torn_bytes);
   out += fmt::format("\nState after {} records: digest {:016x}, controller epoch {}\n", all.records.size(), all.digest,
                      all.state.epoch());
   for (const auto& [key, job] : all.state.jobs()) {
@@ -134,7 +137,8 @@ std::string text_of(const Replayed& all) {
     out += fmt::format("  switch {} position {}: {} {}\n", port.ocs, port.position,
                        why.state == daemon::SetPort::State::drained ? "drained" : "quarantined", printable(why.reason));
   }
-  for (const auto& [ocs, why] : all.state.maintenance()) out += fmt::format("  switch {}: maintenance {}\n", ocs, printable(why));
+  for (const auto& [ocs, why] : all.state.maintenance())
+    out += fmt::format("  switch {}: maintenance {}\n", ocs, printable(why));
   return out;
 }
 

@@ -36,10 +36,12 @@ RecordText told(const JobSubmitted& r) {
 }
 RecordText told(const JobEnded& r) { return {"job_ended", fmt::format("job {} epoch {}", r.job, r.job_epoch)}; }
 RecordText told(const JobRemoved& r) { return {"job_removed", fmt::format("job {} epoch {}", r.job, r.job_epoch)}; }
-RecordText told(const JobFenced& r) { return {"job_fenced", fmt::format("job {} through epoch {}", r.job, r.job_epoch)}; }
+RecordText told(const JobFenced& r) {
+  return {"job_fenced", fmt::format("job {} through epoch {}", r.job, r.job_epoch)};
+}
 RecordText told(const RankAttached& r) {
-  return {"rank_attached", fmt::format("{}, incarnation {}, lease {:.3g} s", rank(r.job, r.job_epoch, r.rank), r.incarnation,
-                                       std::chrono::duration<double>(r.lease).count())};
+  return {"rank_attached", fmt::format("{}, incarnation {}, lease {:.3g} s", rank(r.job, r.job_epoch, r.rank),
+                                       r.incarnation, std::chrono::duration<double>(r.lease).count())};
 }
 RecordText told(const RankDetached& r) {
   return {"rank_detached", fmt::format("{}, incarnation {}", rank(r.job, r.job_epoch, r.rank), r.incarnation)};
@@ -49,7 +51,8 @@ RecordText told(const GroupAdded& r) {
                                      r.group.members.size())};
 }
 RecordText told(const PortSet& r) {
-  return {"port_set", fmt::format("switch {} position {}: {} {}", r.port.ocs, r.port.position, name(r.state), r.reason)};
+  return {"port_set",
+          fmt::format("switch {} position {}: {} {}", r.port.ocs, r.port.position, name(r.state), r.reason)};
 }
 RecordText told(const SwitchSet& r) {
   const bool serves = r.state == SetSwitch::State::in_service;
@@ -60,8 +63,8 @@ RecordText told(const WriteIntended& r) {
                                         pairs(r.write.remove), pairs(r.write.add))};
 }
 RecordText told(const IntentEnded& r) {
-  return {"intent_ended",
-          fmt::format("switch {} intent {}: {}{}; up {}", r.ocs, r.id, r.done ? "done" : "failed, ", r.reason, pairs(r.up))};
+  return {"intent_ended", fmt::format("switch {} intent {}: {}{}; up {}", r.ocs, r.id, r.done ? "done" : "failed, ",
+                                      r.reason, pairs(r.up))};
 }
 RecordText told(const CircuitsMade& r) {
   return {"circuits_made", fmt::format("switch {}: {}", r.ocs, pairs(r.pairs))};

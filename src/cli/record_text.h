@@ -8,8 +8,8 @@
 namespace photonrail::cli {
 
 struct RecordText {
-  const char* kind = "";   // for programs: "job_submitted"
-  std::string text;        // for people
+  const char* kind = "";  // for programs: "job_submitted"
+  std::string text;       // for people
 };
 
 RecordText describe_record(const daemon::Record& record);

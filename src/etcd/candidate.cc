@@ -8,7 +8,7 @@
 namespace photonrail::etcd {
 namespace {
 
-constexpr Duration kWatch = std::chrono::seconds(5);          // then it is begun anew, perhaps elsewhere
+constexpr Duration kWatch = std::chrono::seconds(5);  // then it is begun anew, perhaps elsewhere
 constexpr Duration kTroubleApart = std::chrono::seconds(1);
 constexpr Duration kBeat = std::chrono::seconds(1);
 
@@ -43,13 +43,13 @@ struct Candidate::Impl {
   mutable std::mutex mutex;
   std::condition_variable wake;
   Election election;
-  bool changed = false;                  // the election, from outside of run()
-  std::optional<Revision> told_epoch;    // what the carrier knows
+  bool changed = false;                // the election, from outside of run()
+  std::optional<Revision> told_epoch;  // what the carrier knows
   Instant told_until{};
   std::string told_leader;
   Instant troubled{};
-  Revision watch_from = 0;               // 0: nothing to watch
-  bool done = false;                     // resigned, or given up waiting for it
+  Revision watch_from = 0;  // 0: nothing to watch
+  bool done = false;        // resigned, or given up waiting for it
   std::thread caller, watcher;
 };
 

@@ -21,18 +21,18 @@ struct CandidateSpec {
 struct CandidateCallbacks {
   std::function<void(Revision epoch, Instant until)> elected;
   std::function<void(Instant until)> extended;
-  std::function<void(Revision epoch)> lost;                       // also after abandon() and resign()
-  std::function<void(const std::string& leader)> follows;         // another one; "": nobody yet
-  std::function<void(const std::string& why)> troubled;           // etcd does not answer; at most once a second
+  std::function<void(Revision epoch)> lost;                // also after abandon() and resign()
+  std::function<void(const std::string& leader)> follows;  // another one; "": nobody yet
+  std::function<void(const std::string& why)> troubled;    // etcd does not answer; at most once a second
 };
 
 class Candidate {
  public:
   Candidate(Client& client, CandidateSpec spec, CandidateCallbacks callbacks);
-  ~Candidate();                                                   // resigns
+  ~Candidate();  // resigns
 
   void start();
-  void abandon(Revision epoch);                                   // leadership cannot be used: give it to others
+  void abandon(Revision epoch);  // leadership cannot be used: give it to others
   // Lets others lead at once; waits until etcd knows, `patience` at most. For good.
   void resign(Duration patience);
 

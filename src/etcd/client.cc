@@ -16,10 +16,10 @@ namespace {
 
 namespace pb = etcdserverpb;
 
-constexpr int kReceiveMost = 160 << 20;                 // bytes of one answer: a page of the longest keys
+constexpr int kReceiveMost = 160 << 20;  // bytes of one answer: a page of the longest keys
 constexpr int kReconnectMs = 100, kReconnectMostMs = 500;
 constexpr unsigned kReloadSeconds = 10;
-constexpr int kKeepaliveMs = 10'000;                    // of the connection
+constexpr int kKeepaliveMs = 10'000;  // of the connection
 constexpr int kConnectMs = 500;
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(const ClientSpec& spec) {
@@ -212,7 +212,9 @@ Result<Duration> Client::keep(Lease lease, Instant deadline) {
     const bool answered = stream->Write(request) && stream->Read(&response);
     if (answered) context.TryCancel();
     const grpc::Status end = stream->Finish();
-    return answered ? grpc::Status::OK : end.ok() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the stream ended") : end;
+    return answered   ? grpc::Status::OK
+           : end.ok() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the stream ended")
+                      : end;
   });
   if (!status.ok()) return impl_->failed("renewal of the lease", status);
   return Duration(std::chrono::seconds(response.ttl()));

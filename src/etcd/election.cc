@@ -68,7 +68,7 @@ void Election::failed(Instant now) {
     case State::campaigning: return become(State::campaigning, Call::campaign, now + spec_.retry);
     case State::leading: next_.at = now + spec_.retry / 4; return tick(now);
     case State::revoking:
-      if (resigning_) return become(State::resigned, Call::none, kNever);   // it ends by itself
+      if (resigning_) return become(State::resigned, Call::none, kNever);  // it ends by itself
       return become(State::following, Call::look, now + spec_.retry);
     case State::resigned: return;
   }
@@ -94,7 +94,7 @@ void Election::resign(Instant now) {
 void Election::tick(Instant now) {
   const bool over = now >= until_;
   if (state_ == State::leading && over) give_up(now);
-  if (state_ == State::campaigning && over) give_up(now);   // what it would win ends before it begins
+  if (state_ == State::campaigning && over) give_up(now);  // what it would win ends before it begins
 }
 
 void Election::give_up(Instant now) {

@@ -23,21 +23,21 @@
 namespace photonrail::etcd {
 
 struct ElectionSpec {
-  std::string name;                                   // value of the key: who leads; other for each start of a process
-  Duration ttl = std::chrono::seconds(1);             // etcd counts whole seconds, and at least 1.5 election timeouts
+  std::string name;                        // value of the key: who leads; other for each start of a process
+  Duration ttl = std::chrono::seconds(1);  // etcd counts whole seconds, and at least 1.5 election timeouts
   Duration margin = std::chrono::milliseconds(100);
-  Duration keep = std::chrono::milliseconds(200);     // between renewals
-  Duration poll = std::chrono::milliseconds(500);     // of a follower
-  Duration retry = std::chrono::milliseconds(100);    // after a failure
+  Duration keep = std::chrono::milliseconds(200);   // between renewals
+  Duration poll = std::chrono::milliseconds(500);   // of a follower
+  Duration retry = std::chrono::milliseconds(100);  // after a failure
 };
 
 class Election {
  public:
   enum class Call : std::uint8_t { none, look, grant, campaign, keep, revoke };
   struct Next {
-    Call call = Call::none;                           // none: resigned, and nothing is left to do
-    Lease lease = 0;                                  // campaign, keep, revoke
-    Instant at{};                                     // not before
+    Call call = Call::none;  // none: resigned, and nothing is left to do
+    Lease lease = 0;         // campaign, keep, revoke
+    Instant at{};            // not before
   };
   struct Leadership {
     Revision epoch = 0;
@@ -53,17 +53,17 @@ class Election {
   void granted(Lease lease, Duration ttl, Instant sent);
   // `holder`: the key as it is after the campaign, whoever won.
   void campaigned(const KeyValue& holder, Instant now);
-  void kept(Duration ttl, Instant sent, Instant now);   // not above zero: the lease is gone
+  void kept(Duration ttl, Instant sent, Instant now);  // not above zero: the lease is gone
   void revoked(Instant now);
   void failed(Instant now);
 
   // ---- what else happens
-  void key_gone(Instant now);                         // a watch says so; only makes us look earlier
-  void abandon(Instant now);                          // the store refused us, or cannot be written
-  void resign(Instant now);                           // for good
-  void tick(Instant now);                             // notices the end of the lease
+  void key_gone(Instant now);  // a watch says so; only makes us look earlier
+  void abandon(Instant now);   // the store refused us, or cannot be written
+  void resign(Instant now);    // for good
+  void tick(Instant now);      // notices the end of the lease
 
-  std::optional<Leadership> leads() const;            // as of the last event
+  std::optional<Leadership> leads() const;               // as of the last event
   const std::string& leader() const { return leader_; }  // of another one, as last seen; "": none
 
  private:

@@ -81,7 +81,7 @@ TEST(Election, EndsALeadershipOfItsOwnThatItGaveUpUnheard) {
   e.granted(5, seconds(1), at(0));
   e.campaigned({"k", "a", 8, 5}, at(10));
   e.tick(at(1000));
-  e.failed(at(1300));                                   // the revocation
+  e.failed(at(1300));  // the revocation
   e.looked(KeyValue{"k", "a", 8, 5}, at(1400));
   EXPECT_EQ(e.next().call, Election::Call::revoke);
   EXPECT_EQ(e.next().lease, 5);
@@ -132,7 +132,7 @@ struct Daemon {
   Daemon(std::string n, double r) : name(std::move(n)), rate(r), election(eager(name)) {}
   static ElectionSpec eager(const std::string& name) {
     ElectionSpec spec = named(name);
-    spec.poll = milliseconds(10);     // as fast as a watch
+    spec.poll = milliseconds(10);  // as fast as a watch
     return spec;
   }
 
@@ -141,7 +141,7 @@ struct Daemon {
   Election election;
   bool asked = false, applied = false, lost = false;
   Election::Next question;
-  Instant sent{}, arrives{}, answered{};    // its clock; true time
+  Instant sent{}, arrives{}, answered{};  // its clock; true time
   Lease lease = 0;
   bool kept = false;
   std::optional<KeyValue> key;
@@ -219,7 +219,7 @@ RC_GTEST_PROP(ElectionProperty, AtMostOneLeads, (std::uint64_t seed)) {
     RC_ASSERT(leaders <= 1U);
     led += leaders;
   }
-  RC_ASSERT(led > 2000U);     // of 10,000 looks: leading is what they do for most of the time
+  RC_ASSERT(led > 2000U);  // of 10,000 looks: leading is what they do for most of the time
 }
 
 }  // namespace

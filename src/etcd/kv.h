@@ -13,12 +13,12 @@
 
 namespace photonrail::etcd {
 
-using Revision = std::int64_t;   // of the store; grows with every change
-using Lease = std::int64_t;      // 0: none
+using Revision = std::int64_t;  // of the store; grows with every change
+using Lease = std::int64_t;     // 0: none
 
 struct KeyValue {
   std::string key, value;
-  Revision created = 0;          // when the key came into being this time
+  Revision created = 0;  // when the key came into being this time
   Lease lease = 0;
 };
 
@@ -47,18 +47,18 @@ struct Transaction {
 struct TransactionResult {
   bool done = false;
   Revision revision = 0;
-  std::vector<KeyValue> read;    // of `otherwise`, those that are there
+  std::vector<KeyValue> read;  // of `otherwise`, those that are there
 };
 
 struct Range {
-  std::string first, end;        // [first, end); `end` empty: `first` alone
-  std::int64_t limit = 0;        // 0: none
-  Revision at = 0;               // 0: now
+  std::string first, end;  // [first, end); `end` empty: `first` alone
+  std::int64_t limit = 0;  // 0: none
+  Revision at = 0;         // 0: now
 };
 struct RangeResult {
   std::vector<KeyValue> values;  // by key
   bool more = false;
-  Revision revision = 0;         // now, also where an earlier one was read
+  Revision revision = 0;  // now, also where an earlier one was read
 };
 
 // Thread rule: of the implementation.

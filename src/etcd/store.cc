@@ -9,14 +9,14 @@ namespace photonrail::etcd {
 namespace {
 
 constexpr char kEnds = '=', kGoesOn = '+';
-constexpr std::size_t kPart = std::size_t{256} << 10;       // of a record, in one key
-constexpr std::size_t kChunk = std::size_t{512} << 10;      // of a snapshot, in one key
-constexpr std::int64_t kPage = 256, kPageMost = 8192;        // keys in one read; more where they are short
-constexpr std::size_t kShortPage = std::size_t{1} << 20;     // bytes
+constexpr std::size_t kPart = std::size_t{256} << 10;     // of a record, in one key
+constexpr std::size_t kChunk = std::size_t{512} << 10;    // of a snapshot, in one key
+constexpr std::int64_t kPage = 256, kPageMost = 8192;     // keys in one read; more where they are short
+constexpr std::size_t kShortPage = std::size_t{1} << 20;  // bytes
 constexpr std::uint64_t kChunksMost = std::uint64_t{1} << 16;
-constexpr std::size_t kDigits = 16;                          // of a number
-constexpr int kReadsMost = 10;                              // of one page that is not answered
-constexpr std::size_t kKeyBytes = 128;                      // what a key and its framing add, at most
+constexpr std::size_t kDigits = 16;     // of a number
+constexpr int kReadsMost = 10;          // of one page that is not answered
+constexpr std::size_t kKeyBytes = 128;  // what a key and its framing add, at most
 
 std::string hex(std::uint64_t number) { return fmt::format("{:016x}", number); }
 
@@ -35,8 +35,9 @@ std::string after(std::string prefix) {
 }
 
 tl::unexpected<Error> refused(const std::string& key, std::string what) {
-  return fail(ErrorCode::invalid_input,
-              fmt::format("etcd: {}: {}\n  hint: another program wrote under this prefix, or keys were removed", key, what));
+  return fail(
+      ErrorCode::invalid_input,
+      fmt::format("etcd: {}: {}\n  hint: another program wrote under this prefix, or keys were removed", key, what));
 }
 
 tl::unexpected<Error> lost(std::string why) { return fail(ErrorCode::io, "etcd: " + std::move(why)); }
@@ -113,7 +114,7 @@ Status Store::settle(Transaction transaction, const std::function<bool(const std
                        [&](const KeyValue& kv) { return kv.key == leader && kv.created == epoch_; });
   };
   std::string why = "the time is over";
-  bool unknown = false;                                // a transaction was sent and its outcome is not known
+  bool unknown = false;  // a transaction was sent and its outcome is not known
   while (!over()) {
     std::vector<KeyValue> values;
     if (unknown) {
@@ -135,7 +136,7 @@ Status Store::settle(Transaction transaction, const std::function<bool(const std
     }
     if (answer->done) return {};
     if (!still_leading(answer->read)) return lost("another daemon leads");
-    if (done(answer->read)) return {};                 // an earlier one came through after all
+    if (done(answer->read)) return {};  // an earlier one came through after all
     return refused(transaction.guards.front().key, "was changed by someone else than the leader");
   }
   return lost(fmt::format("leadership ended while a record was written: {}", why));
@@ -150,7 +151,8 @@ Status Store::move_head(std::uint64_t to, std::vector<Put> puts, std::vector<Era
   transaction.puts.push_back({head, moved, 0});
   transaction.erases = std::move(erases);
   transaction.otherwise.push_back(head);
-  const Status settled = settle(std::move(transaction), [&](const auto& values) { return value_of(values, head) == moved; });
+  const Status settled =
+      settle(std::move(transaction), [&](const auto& values) { return value_of(values, head) == moved; });
   if (!settled) {
     closed_ = true;
     return fail(settled.error());
@@ -189,7 +191,8 @@ Status Store::compact(const std::vector<std::string>& records) {
   const auto write = [&](Transaction transaction, const std::string& name, const std::string& value) -> Status {
     transaction.puts.push_back({name, value, 0});
     transaction.otherwise.push_back(name);
-    Status settled = settle(std::move(transaction), [&](const auto& values) { return value_of(values, name) == value; });
+    Status settled =
+        settle(std::move(transaction), [&](const auto& values) { return value_of(values, name) == value; });
     closed_ = closed_ || !settled;
     return settled;
   };
@@ -262,14 +265,15 @@ Status Store::read_snapshot(Contents& into, Revision at) const {
   std::string bytes;
   for (const KeyValue& chunk : chunks) bytes += chunk.value;
   if (chunks.size() != s.chunks || bytes.size() != s.bytes || !unframe(bytes, into.records)) {
-    return refused(folder, fmt::format("{} chunks of {} bytes, where {} tells of {} of {}", chunks.size(), bytes.size(), name,
-                                       s.chunks, s.bytes));
+    return refused(folder, fmt::format("{} chunks of {} bytes, where {} tells of {} of {}", chunks.size(), bytes.size(),
+                                       name, s.chunks, s.bytes));
   }
   return {};
 }
 
 Status Store::read_journal(Contents& into, Revision at) const {
-  PR_ASSIGN(const std::vector<KeyValue> keys, read_all(journal_key(into.snapshot.through + 1), after(key("journal/")), at));
+  PR_ASSIGN(const std::vector<KeyValue> keys,
+            read_all(journal_key(into.snapshot.through + 1), after(key("journal/")), at));
   into.whole = into.snapshot.through;
   std::uint64_t number = into.snapshot.through;
   std::string record;
@@ -285,7 +289,8 @@ Status Store::read_journal(Contents& into, Revision at) const {
     into.records.push_back(std::exchange(record, {}));
     into.whole = number;
   }
-  if (number != into.last) return refused(key("head"), fmt::format("tells of {} keys, the last one is {}", into.last, number));
+  if (number != into.last)
+    return refused(key("head"), fmt::format("tells of {} keys, the last one is {}", into.last, number));
   return {};
 }
 

@@ -1,8 +1,9 @@
 // Store: the journal of the leading daemon as keys of etcd, under one prefix:
 //
 //   <prefix>/leader               who leads (election.h); it came into being at the epoch of the leader
-//   <prefix>/head                 number of the last key of the journal and epoch that wrote it, 16 hexadecimal digits each
-//   <prefix>/journal/<number>     one record, or a part of one: "=" and its (last) bytes, or "+" and bytes that go on in the next
+//   <prefix>/head                 number of the journal's last key and epoch that wrote it, 16 hexadecimal digits each
+//   <prefix>/journal/<number>     a record, or part of one: "=" and its (last) bytes, or "+" and bytes that go on in the
+//                                 next
 //   <prefix>/current              "<through> <name> <chunks> <bytes>": the snapshot that replaces all keys up to <through>
 //   <prefix>/snapshot/<name>/<i>  its chunks: records, each behind its length (4 bytes, little-endian)
 //
@@ -34,8 +35,8 @@ std::string leader_key(std::string_view prefix);
 struct StoreSpec {
   std::string prefix = "/photonrail";
   std::function<Instant()> now;
-  std::function<Instant()> until;                      // our leadership, as far as it is known now; nothing is sent after it
-  Duration attempt = std::chrono::milliseconds(500);   // for one answer; then the outcome is read
+  std::function<Instant()> until;  // our leadership, as far as it is known now; nothing is sent after it
+  Duration attempt = std::chrono::milliseconds(500);  // for one answer; then the outcome is read
 };
 
 class Store final : public journal::RecordStore {
@@ -53,15 +54,15 @@ class Store final : public journal::RecordStore {
  private:
   struct Snapshot {
     std::uint64_t through = 0;
-    std::string name;                                  // "": none
+    std::string name;  // "": none
     std::uint64_t chunks = 0, bytes = 0;
   };
   struct Contents {
-    std::optional<std::string> head, current;          // values of these keys
+    std::optional<std::string> head, current;  // values of these keys
     Snapshot snapshot;
-    std::uint64_t last = 0;                            // number of the head
-    std::uint64_t whole = 0;                           // the last record ends here
-    std::size_t bytes = 0;                             // of the journal
+    std::uint64_t last = 0;   // number of the head
+    std::uint64_t whole = 0;  // the last record ends here
+    std::size_t bytes = 0;    // of the journal
     std::vector<std::string> records;
   };
   Store(Kv& kv, StoreSpec spec, Revision epoch) : kv_(&kv), spec_(std::move(spec)), epoch_(epoch) {}
@@ -85,7 +86,7 @@ class Store final : public journal::RecordStore {
   Kv* kv_;
   StoreSpec spec_;
   Revision epoch_;
-  std::optional<std::string> head_, current_;          // as they are in the store
+  std::optional<std::string> head_, current_;  // as they are in the store
   Snapshot snapshot_;
   std::uint64_t last_ = 0;
   std::size_t bytes_ = 0;

@@ -122,8 +122,10 @@ TEST(Store, RefusesToForget) {
     return recovered ? std::string() : recovered.error().message;
   };
   EXPECT_EQ(error_after([](MemoryKv&) {}), "");
-  EXPECT_NE(error_after([](MemoryKv& kv) { kv.remove("/p/journal/0000000000000004"); }).find("is missing"), std::string::npos);
-  EXPECT_NE(error_after([](MemoryKv& kv) { kv.remove("/p/journal/0000000000000005"); }).find("tells of 5"), std::string::npos);
+  EXPECT_NE(error_after([](MemoryKv& kv) { kv.remove("/p/journal/0000000000000004"); }).find("is missing"),
+            std::string::npos);
+  EXPECT_NE(error_after([](MemoryKv& kv) { kv.remove("/p/journal/0000000000000005"); }).find("tells of 5"),
+            std::string::npos);
   EXPECT_NE(error_after([](MemoryKv& kv) { kv.remove("/p/head"); }), "");
   EXPECT_NE(error_after([](MemoryKv& kv) { kv.put("/p/head", "12"); }), "");
   EXPECT_NE(error_after([](MemoryKv& kv) { kv.put("/p/current", "nonsense"); }), "");
@@ -141,7 +143,7 @@ TEST(Store, RefusesToForget) {
 RC_GTEST_PROP(StoreProperty, LosesNothingThatWasAcknowledged, (std::uint64_t seed)) {
   World world(seed, 0.3);
   RandomStream random(seed, "test");
-  Records sure, unsure;                             // acknowledged; sent, and perhaps there
+  Records sure, unsure;  // acknowledged; sent, and perhaps there
   std::vector<std::unique_ptr<Store>> old;
   const auto explain = [&](const Records& found) {
     RC_ASSERT(found.size() >= sure.size());
@@ -158,7 +160,8 @@ RC_GTEST_PROP(StoreProperty, LosesNothingThatWasAcknowledged, (std::uint64_t see
     if (choice < 6) {
       Records records;
       const std::size_t size = random.below(60) == 0 ? 600'000 : random.below(5);
-      for (std::uint64_t i = random.below(4); i < 4; ++i) records.push_back(std::to_string(++serial) + std::string(size, 'r'));
+      for (std::uint64_t i = random.below(4); i < 4; ++i)
+        records.push_back(std::to_string(++serial) + std::string(size, 'r'));
       world.until = random.below(4) == 0 ? world.clock + std::chrono::milliseconds(random.below(12)) : kNever;
       const bool done = leading.store->append(records).has_value();
       world.until = kNever;

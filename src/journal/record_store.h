@@ -17,7 +17,7 @@ namespace photonrail::journal {
 class RecordStore {
  public:
   virtual ~RecordStore() = default;
-  virtual Status append(const std::vector<std::string>& payloads) = 0;   // all durable on success
+  virtual Status append(const std::vector<std::string>& payloads) = 0;  // all durable on success
   // Replaces all that was appended before; at once, or not at all.
   virtual Status compact(const std::vector<std::string>& records) = 0;
   virtual std::size_t bytes_since_snapshot() const = 0;

@@ -33,9 +33,7 @@ class Link final : public RankLink, public std::enable_shared_from_this<Link> {
  public:
   Link(const Channels& channels, ChannelSpec spec, std::vector<client::RankSessionSpec> ranks, Changed changed,
        std::uint64_t seed)
-      : spec_(std::move(spec)),
-        changed_(std::move(changed)),
-        jitter_(seed, "rank_link.jitter") {
+      : spec_(std::move(spec)), changed_(std::move(changed)), jitter_(seed, "rank_link.jitter") {
     for (const auto& channel : channels) stubs_.push_back(pb::Ranks::NewStub(channel));
     for (client::RankSessionSpec& rank : ranks) {
       ranks_.push_back({rank.rank, false, Instant{}});
@@ -64,7 +62,7 @@ class Link final : public RankLink, public std::enable_shared_from_this<Link> {
   friend class Stream;
   struct Rank {
     control::Rank rank = 0;
-    bool open = false;      // on the present stream
+    bool open = false;  // on the present stream
     Instant open_at{};
   };
   void hear(const pb::DaemonFrame& frame);
@@ -80,9 +78,9 @@ class Link final : public RankLink, public std::enable_shared_from_this<Link> {
   std::vector<client::RankSession> sessions_;
   std::vector<Rank> ranks_;
   std::shared_ptr<Stream> stream_;
-  Instant stream_at_{};          // when to open the next
+  Instant stream_at_{};  // when to open the next
   Duration backoff_ = kBackoff;
-  std::size_t daemon_ = 0;       // of the stream that is open, or is tried next
+  std::size_t daemon_ = 0;           // of the stream that is open, or is tried next
   std::optional<Instant> asked_at_;  // what wants an answer and has had none on this stream
   RandomStream jitter_;
   std::string trouble_;
@@ -196,8 +194,8 @@ void Link::lost(Stream* stream, const grpc::Status& status) {
   const Instant now = boot_time();
   stream_.reset();
   trouble_ = status.error_message().empty() ? "the stream ended" : status.error_message();
-  Duration pause = Duration(static_cast<std::int64_t>(static_cast<double>(backoff_.count()) *
-                                                      (0.5 + jitter_.uniform())));
+  Duration pause =
+      Duration(static_cast<std::int64_t>(static_cast<double>(backoff_.count()) * (0.5 + jitter_.uniform())));
   daemon_ = (daemon_ + 1) % stubs_.size();
   if (daemon_ == 0) backoff_ = std::min(backoff_ * 2, stubs_.size() > 1 ? kBackoffMostOfSeveral : kBackoffMost);
   asked_at_.reset();
@@ -243,7 +241,8 @@ void Link::say() {
     const auto messages = sessions_[i].take_messages();
     if (!stream_ || !ranks_[i].open) continue;  // said again after Hello, where it matters
     for (const control::RankMessage& message : messages) {
-      const bool asks = std::holds_alternative<control::Hello>(message) || std::holds_alternative<control::Renew>(message);
+      const bool asks =
+          std::holds_alternative<control::Hello>(message) || std::holds_alternative<control::Renew>(message);
       if (asks && !asked_at_) asked_at_ = boot_time();
       stream_->add(ranks_[i].rank, message);
     }

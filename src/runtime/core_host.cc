@@ -70,7 +70,8 @@ void CoreHost::rank_frame(std::shared_ptr<StreamOutlet> stream, RankMessages mes
 
 void CoreHost::rank_closed(daemon::ConnectionId connection) { queue_.push_always(RankClosed{connection}); }
 
-bool CoreHost::call(daemon::RequestId request, daemon::Identity identity, daemon::OperatorCall call, ReplyCallback done) {
+bool CoreHost::call(daemon::RequestId request, daemon::Identity identity, daemon::OperatorCall call,
+                    ReplyCallback done) {
   if (calls_waiting_.fetch_add(1) >= kCallsMost) {
     calls_waiting_.fetch_sub(1);
     return false;
@@ -166,8 +167,8 @@ void CoreHost::on(TakeOver& event) {
   term_ = event.epoch;
   lapsed_ = std::move(event.lapsed);
   writer_.write_to(
-      std::move(event.store),
-      [this, term = term_](daemon::RecordNumber through) { durable(through, term); }, std::move(event.failed));
+      std::move(event.store), [this, term = term_](daemon::RecordNumber through) { durable(through, term); },
+      std::move(event.failed));
   compactions_when_asked_.reset();
   core_ = std::move(*event.core);
   core_.lead(event.epoch, event.until, now());

@@ -59,8 +59,8 @@ class CoreHost {
   static constexpr std::size_t kCallsMost = 1024;
   static constexpr Duration kPatienceMost = std::chrono::milliseconds(500);  // also the beat for `alive`
 
-  CoreHost(daemon::Core core, CoreHostSpec spec, RecordWriter& writer, SwitchOutlet& switches, Metrics& metrics, Log& log,
-           EventSink sink);
+  CoreHost(daemon::Core core, CoreHostSpec spec, RecordWriter& writer, SwitchOutlet& switches, Metrics& metrics,
+           Log& log, EventSink sink);
   ~CoreHost();
   CoreHost(const CoreHost&) = delete;
   CoreHost& operator=(const CoreHost&) = delete;
@@ -175,7 +175,7 @@ class CoreHost {
 
   void notice_lapse();
   void end_all(const std::string& why);  // ranks and calls
-  void drain();  // actions of the core to where they go
+  void drain();                          // actions of the core to where they go
   void act(daemon::ToRank& action);
   void act(daemon::CloseRank& action);
   void act(daemon::ToOperator& action);
@@ -206,14 +206,14 @@ class CoreHost {
   // ---- of the core's thread
   std::unordered_map<daemon::ConnectionId, Rank> ranks_;
   std::unordered_map<daemon::RequestId, ReplyCallback> calls_;
-  std::vector<std::uint64_t> generations_;   // of each switch's present connection
+  std::vector<std::uint64_t> generations_;  // of each switch's present connection
   std::vector<StreamOutlet*> to_flush_;
   std::optional<std::uint64_t> compactions_when_asked_;
   Instant refusal_second_{};
   unsigned refusals_ = 0;
   std::uint64_t grants_in_event_ = 0;
-  std::function<void()> lapsed_;             // of this term
-  control::Epoch term_ = 0;                  // of the records that the core numbers
+  std::function<void()> lapsed_;  // of this term
+  control::Epoch term_ = 0;       // of the records that the core numbers
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -15,7 +15,11 @@ constexpr Duration kResignWithin = std::chrono::milliseconds(500);
 
 struct HandOver::Impl {
   Impl(HandOverSpec wanted, daemon::CoreSpec core, CoreHost& core_host, Log& to, DamagedCallback when_damaged)
-      : spec(std::move(wanted)), core_spec(std::move(core)), host(core_host), log(to), damaged(std::move(when_damaged)) {}
+      : spec(std::move(wanted)),
+        core_spec(std::move(core)),
+        host(core_host),
+        log(to),
+        damaged(std::move(when_damaged)) {}
 
   etcd::CandidateCallbacks callbacks();
   void loop();
@@ -32,7 +36,7 @@ struct HandOver::Impl {
 
   std::mutex mutex;
   std::condition_variable wake;
-  std::optional<etcd::Revision> elected;      // and not yet taken over
+  std::optional<etcd::Revision> elected;  // and not yet taken over
   bool stopping = false;
   std::thread thread;
 };
@@ -94,14 +98,16 @@ void HandOver::Impl::take_over(etcd::Revision epoch) {
     return give_back(epoch);
   }
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(now() - begun).count();
-  log.write(Log::Level::info, "recovered", {{"records", std::uint64_t{recovered->records.size()}},
-                                            {"milliseconds", static_cast<std::uint64_t>(milliseconds)}});
-  host.take_over(std::move(*core), std::move(recovered->store), static_cast<control::Epoch>(epoch), candidate->until(epoch),
-                 [this, epoch](const Error& error) {
-                   log.write(Log::Level::error, "journal failed", {{"detail", error.message}});
-                   give_back(epoch);
-                 },
-                 [this, epoch] { candidate->abandon(epoch); });
+  log.write(Log::Level::info, "recovered",
+            {{"records", std::uint64_t{recovered->records.size()}},
+             {"milliseconds", static_cast<std::uint64_t>(milliseconds)}});
+  host.take_over(
+      std::move(*core), std::move(recovered->store), static_cast<control::Epoch>(epoch), candidate->until(epoch),
+      [this, epoch](const Error& error) {
+        log.write(Log::Level::error, "journal failed", {{"detail", error.message}});
+        give_back(epoch);
+      },
+      [this, epoch] { candidate->abandon(epoch); });
 }
 
 // In this order: another one may lead only when this one has stopped.

@@ -67,7 +67,8 @@ Result<journal::AuditChain> continue_audit(PosixDisk& disk) {
   const std::size_t before = end == 0 ? tail.npos : tail.rfind('\n', end - 1);
   const std::size_t first = before == tail.npos ? 0 : before + 1;
   if (end - first < kHashDigits + 1) {
-    return fail(ErrorCode::invalid_input, "audit.log: its last line is none of an audit log; move the file away to go on");
+    return fail(ErrorCode::invalid_input,
+                "audit.log: its last line is none of an audit log; move the file away to go on");
   }
   return journal::AuditChain(tail.substr(first, kHashDigits));
 }
@@ -80,14 +81,14 @@ struct RecordWriter::Work {
     DurableCallback durable;
     FailedCallback failed;
   };
-  std::optional<Store> store;                         // for the records of this work, and later ones
+  std::optional<Store> store;  // for the records of this work, and later ones
   struct Record {
     daemon::RecordNumber number = 0;
     std::string payload;
   };
   std::vector<Record> records;
-  std::vector<std::string> audit;                     // payloads
-  std::optional<std::vector<std::string>> compaction; // after the first `records_before` of `records`
+  std::vector<std::string> audit;                      // payloads
+  std::optional<std::vector<std::string>> compaction;  // after the first `records_before` of `records`
   std::size_t records_before = 0;
   std::size_t bytes = 0;
   bool empty() const { return records.empty() && audit.empty() && !compaction && !store; }
@@ -98,7 +99,7 @@ struct RecordWriter::Parts {
   journal::AuditChain chain;
   std::vector<std::string> recovered;
   std::size_t torn_bytes = 0;
-  std::unique_ptr<journal::RecordStore> store;        // none: nobody leads here
+  std::unique_ptr<journal::RecordStore> store;  // none: nobody leads here
 };
 
 Result<std::unique_ptr<RecordWriter>> RecordWriter::open_audit(const std::string& directory, Metrics& metrics) {
@@ -133,7 +134,8 @@ void RecordWriter::start(DurableCallback durable, FailedCallback failed) {
   thread_ = std::thread([this] { loop(); });
 }
 
-void RecordWriter::write_to(std::unique_ptr<journal::RecordStore> store, DurableCallback durable, FailedCallback failed) {
+void RecordWriter::write_to(std::unique_ptr<journal::RecordStore> store, DurableCallback durable,
+                            FailedCallback failed) {
   const std::lock_guard lock(mutex_);
   next_->records.clear();
   next_->compaction.reset();

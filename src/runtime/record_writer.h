@@ -70,7 +70,7 @@ class RecordWriter {
   std::condition_variable wake_, room_;
   std::unique_ptr<Work> next_;
   bool stopping_ = false;
-  bool broken_ = false;          // nothing is taken until write_to()
+  bool broken_ = false;  // nothing is taken until write_to()
   std::thread thread_;
 };
 

@@ -42,7 +42,12 @@ struct Rank {
 class Load {
  public:
   Load(std::string job, std::uint64_t job_epoch, unsigned ranks, Duration pace, std::FILE* log)
-      : job_(std::move(job)), job_epoch_(job_epoch), ranks_(ranks), pace_(pace), log_(log), random_(job_epoch, "chaos") {}
+      : job_(std::move(job)),
+        job_epoch_(job_epoch),
+        ranks_(ranks),
+        pace_(pace),
+        log_(log),
+        random_(job_epoch, "chaos") {}
 
   Status start(const remote::ChannelSpec& spec) {
     PR_ASSIGN(links_, remote::RankLinks::open(spec));
@@ -194,8 +199,8 @@ int main(int argc, char** argv) {
   spec.others.assign(argv + 7, argv + argc);
   spec.plaintext = true;
   spec.identity = std::string("spiffe://trial/job/") + argv[1];
-  Load load(argv[1], static_cast<std::uint64_t>(std::atoll(argv[2])), ranks, std::chrono::milliseconds(std::atoi(argv[4])),
-            log);
+  Load load(argv[1], static_cast<std::uint64_t>(std::atoll(argv[2])), ranks,
+            std::chrono::milliseconds(std::atoi(argv[4])), log);
   if (const Status started = load.start(spec); !started) {
     std::fprintf(stderr, "chaos_ranks: %s\n", started.error().message.c_str());
     return 5;

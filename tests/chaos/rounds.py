@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Rounds of faults on real processes under load, judged from the logs of both sides.
 
-Three members of etcd, three photonraild of which one leads, one emulated switch, and the ranks of a job (chaos_ranks), all on
-loopback. Each round draws a fault from the seed, strikes, measures until the first operation under the successor began,
+Three members of etcd, three photonraild of which one leads, one emulated switch, and the ranks of a job (chaos_ranks),
+all on loopback. Each round draws a fault from the seed, strikes, measures until the first operation under the successor,
 mends what it broke, and waits until the switch has changed often enough. At the end of each round is checked:
 
   circuits  by the emulator's writer log: every operation on rails had both directions up from its begin to its end
@@ -27,8 +27,8 @@ import time
 
 HEARTBEAT_MS, ELECTION_MS = 50, 500
 DAEMON_FAULTS = ['kill daemon', 'kill daemon and etcd leader', 'pause daemon', 'stop daemon']
-OTHER_FAULTS = ['kill etcd leader', 'kill etcd follower', 'pause etcd leader', 'pause etcd follower', 'kill follower daemon',
-                'kill emulator', 'pause emulator']
+OTHER_FAULTS = ['kill etcd leader', 'kill etcd follower', 'pause etcd leader', 'pause etcd follower',
+                'kill follower daemon', 'kill emulator', 'pause emulator']
 PAUSE_S = 3.0
 PATIENCE_S = 40.0
 
@@ -66,7 +66,8 @@ class Process:
 
     def start(self):
         with open(self.log, 'ab') as log:
-            self.child = subprocess.Popen(self.arguments, stdin=self.stdin or subprocess.DEVNULL, stdout=log, stderr=log)
+            self.child = subprocess.Popen(self.arguments, stdin=self.stdin or subprocess.DEVNULL, stdout=log,
+                                          stderr=log)
 
     def signal(self, number):
         self.child.send_signal(number)
@@ -161,9 +162,10 @@ class World:
                 file.write(f'[listen]\naddress = "127.0.0.1:{port}"\nplaintext = true\n[metrics]\naddress = ""\n'
                            f'[lease]\nduration = "6 s"\nmargin = "500 ms"\n'
                            f'[store]\nkind = "etcd"\nendpoints = [{endpoints}]\n'
-                           f'[[switch]]\nname = "ocs"\ndialect = "polatis-scpi"\naddress = "127.0.0.1:{self.switch_port}"\n')
-            out.append(self.add(Process(f'daemon {i}', [f'{self.options.programs}/photonraild',
-                                                        f'{self.work}/daemon{i}/config.toml'], f'{self.work}/daemon{i}.log')))
+                           f'[[switch]]\nname = "ocs"\ndialect = "polatis-scpi"\n'
+                           f'address = "127.0.0.1:{self.switch_port}"\n')
+            words = [f'{self.options.programs}/photonraild', f'{self.work}/daemon{i}/config.toml']
+            out.append(self.add(Process(f'daemon {i}', words, f'{self.work}/daemon{i}.log')))
         return out
 
     def start(self):
@@ -202,9 +204,9 @@ class World:
 
     def ctl(self, daemon, *words):
         port = self.daemon_ports[daemon]
-        return subprocess.run([f'{self.options.programs}/photonrail', 'ctl', '--address', f'127.0.0.1:{port}', '--plaintext',
-                               '--identity', 'spiffe://trial/role/operator', '--timeout', '2', '--format', 'json', *words],
-                              capture_output=True, text=True, check=False)
+        call = [f'{self.options.programs}/photonrail', 'ctl', '--address', f'127.0.0.1:{port}', '--plaintext',
+                '--identity', 'spiffe://trial/role/operator', '--timeout', '2', '--format', 'json', *words]
+        return subprocess.run(call, capture_output=True, text=True, check=False)
 
     def status(self, daemon):
         done = self.ctl(daemon, 'status')
@@ -223,13 +225,18 @@ class World:
         return wait_for('a daemon that leads', self.find_leader)
 
     def ctl_until_done(self, *words):
-        def attempt():
+        """Calls that may be repeated: a leader that loses its lease meanwhile says that it does not know the outcome."""
+        last = ['']
+
+        def done():
             leader = self.find_leader()
-            done = self.ctl(leader[0], *words) if leader else None
-            return done is not None and (done.returncode == 0 or done)
-        done = wait_for('photonrail ctl ' + ' '.join(words), attempt)
-        if done is not True:
-            raise Violation(f'photonrail ctl {" ".join(words)}: {done.stderr.strip()}')
+            answer = self.ctl(leader[0], *words) if leader else None
+            last[0] = answer.stderr.strip() if answer else 'nobody leads'
+            return answer is not None and answer.returncode == 0
+        try:
+            wait_for('photonrail ctl ' + ' '.join(words), done)
+        except Violation as found:
+            raise Violation(f'{found}: {last[0]}') from found
 
     # ---- logs
 
