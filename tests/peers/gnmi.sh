@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Our gNMI front ends by pygnmi and, where it has been built, gnmi_cli, over mutual TLS; our driver beside them.
+# shellcheck source=tests/peers/lib.sh
 source "$(dirname "$0")/lib.sh"
 need openssl
 clients_venv

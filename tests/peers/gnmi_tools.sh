@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # openconfig's tools, built from source: gnmi_cli against our target over mutual TLS, our link against fake_server.
+# shellcheck source=tests/peers/lib.sh
 source "$(dirname "$0")/lib.sh"
 need openssl
 go_tools github.com/openconfig/gnmi/cmd/gnmi_cli@v0.14.1 github.com/openconfig/gnmi/testing/fake/gnmi/cmd/fake_server@v0.14.1

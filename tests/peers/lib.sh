@@ -35,7 +35,7 @@ background() {
 need() {
   local tool
   for tool in "$@"; do
-    [[ -x $tool ]] || command -v "$tool" >/dev/null || skip "$tool is not there (see ./dev peers)"
+    [[ -x $tool ]] || command -v "$tool" >/dev/null || skip "$tool is not there; ./dev test installs it"
   done
 }
 

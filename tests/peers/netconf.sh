@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Our NETCONF driver against netconfd behind its own sshd, with ncclient as a second client of the same box.
+# shellcheck source=tests/peers/lib.sh
 source "$(dirname "$0")/lib.sh"
 [[ $EUID == 0 ]] || skip "sshd wants to be root"
 need /usr/sbin/netconfd /usr/sbin/netconf-subsystem /usr/sbin/sshd ssh-keygen

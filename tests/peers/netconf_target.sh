@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Our NETCONF front end, behind an sshd by `photonrail netconf-bridge`: ncclient as its client, and our own driver.
+# shellcheck source=tests/peers/lib.sh
 source "$(dirname "$0")/lib.sh"
 [[ $EUID == 0 ]] || skip "sshd wants to be root"
 need /usr/sbin/sshd ssh-keygen

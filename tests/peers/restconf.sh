@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Our RESTCONF front end driven by curl over TLS; its payloads judged by yanglint and yangson; our driver beside curl.
+# shellcheck source=tests/peers/lib.sh
 source "$(dirname "$0")/lib.sh"
 need curl yanglint openssl
 clients_venv

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SCPI: pyvisa as a client of our front end, with our driver beside it; our driver against a device that scpipy serves.
+# shellcheck source=tests/peers/lib.sh
 source "$(dirname "$0")/lib.sh"
 clients_venv
 port=$(free_port)
