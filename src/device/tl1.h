@@ -75,7 +75,9 @@ struct Request {
   std::string access;                // AID as written
   std::string tag;                   // "0" where the request has none
   std::vector<std::string> blocks;   // general block, payload blocks
-  std::string block(std::size_t index) const { return index < blocks.size() ? blocks[index] : std::string{}; }
+  std::string_view block(std::size_t index) const {
+    return index < blocks.size() ? std::string_view(blocks[index]) : std::string_view{};
+  }
 };
 // `text` without its semicolon. Nothing for what is no request.
 std::optional<Request> parse_request(std::string_view text);

@@ -207,7 +207,7 @@ Tl1Response CalientBox::port_summary(const Tl1Call& call) {
 Tl1Response CalientBox::enter(const Tl1Call& call) {
   constexpr std::size_t kFieldsMax = 8;
   const auto pair = ends(call.request.access, ',');
-  const std::string payload = call.request.block(1);
+  const std::string_view payload = call.request.block(1);
   const auto fields = split_outside(payload, ',', kFieldsMax);
   if (!pair) return bad_access();
   if (!fields || fields->size() < 2) return tl1_denied("IIDF", "Input, Invalid Data Format");
