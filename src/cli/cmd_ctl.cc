@@ -1,16 +1,20 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "cli/commands.h"
 #include "cli/ctl_output.h"
 #include "cli/job_file.h"
 #include "cli/output.h"
 #include "config/read.h"
+#include "remote/emulated_ranks.h"
 #include "remote/operator_client.h"
+#include "remote/rank_link.h"
 #include "runtime/probe.h"
 #include "runtime/switch_links.h"
 #include "security/certificates.h"
@@ -194,6 +198,53 @@ Status make_certificates(const CtlOptions& o) {
                            fmt::join(files, " ")));
 }
 
+double quantile_ms(const std::vector<Duration>& sorted, double q) {
+  if (sorted.empty()) return 0;
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return static_cast<double>(sorted[static_cast<std::size_t>(q * last)].count()) * 1e-6;
+}
+
+Status emulate_ranks(CtlOptions o) {
+  PR_ASSIGN(const JobFile file, read_job_file(o.target));
+  remote::EmulatedRanksSpec spec;
+  o.as = "job-" + file.job.job;
+  spec.channel = channel_spec(o);
+  if (o.identity.empty()) spec.channel.identity = fmt::format("spiffe://{}/job/{}", o.site, file.job.job);
+  spec.job = file.job.job;
+  spec.job_epoch = file.job.job_epoch;
+  spec.ranks = static_cast<control::Rank>(file.job.ports.size() / file.job.ports_per_rank);
+  spec.gang = o.gang;
+  spec.ranks_per_stream = o.per_stream;
+  spec.run = Duration(static_cast<std::int64_t>(o.run_ms * 1e6));
+  spec.pause = Duration(static_cast<std::int64_t>(o.pause_ms * 1e6));
+  spec.own_connections = o.own_connections;
+  PR_ASSIGN(const auto ranks, remote::EmulatedRanks::start(spec));
+  const Instant begun = remote::boot_time();
+  std::this_thread::sleep_for(std::chrono::duration<double>(o.seconds));
+  const auto joined = ranks->counts();  // while all are attached
+  ranks->finish();
+  auto ended = ranks->counts();
+  const double seconds = static_cast<double>((remote::boot_time() - begun).count()) * 1e-9;
+  std::vector<Duration> all = joined.latencies;
+  all.insert(all.end(), ended.latencies.begin(), ended.latencies.end());
+  std::sort(all.begin(), all.end());
+  const double p50 = quantile_ms(all, 0.5), p99 = quantile_ms(all, 0.99);
+  if (o.json) {
+    PR_TRY(print(fmt::format("{{\"ranks\": {}, \"attached\": {}, \"failed\": {}, \"rail\": {}, \"management\": {}, "
+                             "\"failed_operations\": {}, \"seconds\": {:.3f}, \"operations_per_second\": {:.1f}, "
+                             "\"latency_p50_ms\": {:.4f}, \"latency_p99_ms\": {:.4f}}}\n",
+                             spec.ranks, joined.attached, joined.failed, ended.rail, ended.management,
+                             ended.failed_operations, seconds, static_cast<double>(ended.rail) / seconds, p50, p99)));
+  } else {
+    PR_TRY(print(fmt::format("{} of {} ranks attached; {} operations on rails, {} on the management path, {} failed, in "
+                             "{:.1f} s\nfrom the last announcement to the last start: median {:.3f} ms, p99 {:.3f} ms\n",
+                             joined.attached, spec.ranks, ended.rail, ended.management, ended.failed_operations, seconds,
+                             p50, p99)));
+  }
+  if (joined.attached == spec.ranks && joined.failed == 0) return {};
+  return fail(ErrorCode::io, fmt::format("not all ranks attached: {}", joined.trouble));
+}
+
 }  // namespace
 
 Status run(const CtlOptions& o) {
@@ -213,6 +264,7 @@ Status run(const CtlOptions& o) {
     case Action::probe: return probe(o);
     case Action::bundle: return bundle(o);
     case Action::make_certificates: return make_certificates(o);
+    case Action::emulate_ranks: return emulate_ranks(o);
   }
   return {};
 }

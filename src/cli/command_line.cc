@@ -85,9 +85,9 @@ class Commands {
     add_sensitivity();
     add_emulate_ocs();
     add_netconf_bridge();
+    add_ctl();
     add_replay();
     add_audit();
-    add_ctl();
     add_version();
   }
 
@@ -528,65 +528,6 @@ class Commands {
         ->option_text("FILE");
   }
 
-  static void add_json(CLI::App& c, bool& value) {
-    static const std::map<std::string, bool> kForms = {{"text", false}, {"json", true}};
-    c.add_option("--format", value, "text or json (default: text)")
-        ->transform(CLI::CheckedTransformer(kForms))
-        ->option_text("text|json");
-  }
-
-  void add_replay() {
-    CLI::App& c = command("replay",
-                          "The journal of photonraild, record by record, and the state that it leads to, with its "
-                          "digest. Reads only; the daemon may run",
-                          "Examples:\n"
-                          "  photonrail replay /var/lib/photonraild\n"
-                          "  photonrail replay state --to 1000 --format json\n"
-                          "  photonrail replay --etcd 10.0.0.1:2379 --etcd 10.0.0.2:2379\n"
-                          "Records of a snapshot come first and count from 1.",
-                          replay_);
-    c.add_option("DIR", replay_.directory, "State directory of the daemon")->option_text(" ");
-    c.add_option("--etcd", replay_.endpoints, "Or: a member of the etcd cluster that keeps it; may be repeated")
-        ->option_text("HOST:PORT")
-        ->allow_extra_args(false);
-    c.add_option("--prefix", replay_.prefix, "etcd: what the keys begin with (default: /photonrail)")->option_text("TEXT");
-    c.add_option("--certificate", replay_.certificate, "etcd: our certificate as a client (PEM)")->option_text("FILE");
-    c.add_option("--key", replay_.key, "... its private key (PEM)")->option_text("FILE");
-    c.add_option("--authority", replay_.authority, "... who signs the members' certificates (PEM)")->option_text("FILE");
-    c.add_option("--to", replay_.to, "Only the first so many records")
-        ->check(CLI::PositiveNumber)
-        ->option_text("N");
-    add_json(c, replay_.json);
-  }
-
-  void add_audit() {
-    CLI::App& c = *app_.add_subcommand("audit", "Verify and show the audit log of photonraild");
-    c.footer(
-        "Examples:\n"
-        "  photonrail audit verify state/audit.log\n"
-        "  photonrail audit verify state/audit.log --head 5f1c...  lines were cut from its end if this one is gone\n"
-        "  photonrail audit show state/audit.log --containing rail0:5 --limit 20");
-    c.require_subcommand(1);
-    const auto action = [&](const char* name, const char* about, AuditOptions::Action what) -> CLI::App& {
-      CLI::App* added = c.add_subcommand(name, about);
-      added->add_option("FILE", audit_.file, "The log: audit.log in the state directory")->required()->option_text(" ");
-      add_json(*added, audit_.json);
-      added->callback([this, what] {
-        audit_.action = what;
-        chosen_ = audit_;
-      });
-      return *added;
-    };
-    action("verify", "Does every line follow from the one before? Prints the head", AuditOptions::Action::verify)
-        .add_option("--head", audit_.head, "A head that was noted before: it must be in the log")
-        ->option_text("HASH");
-    CLI::App& shown = action("show", "The records, oldest first, once all are verified", AuditOptions::Action::show);
-    shown.add_option("--containing", audit_.text, "Only records with this text")->option_text("TEXT");
-    shown.add_option("--limit", audit_.limit, "The last so many (default: all)")
-        ->check(CLI::PositiveNumber)
-        ->option_text("N");
-  }
-
   using Ctl = CtlOptions::Action;
 
   void add_ctl() {
@@ -605,6 +546,7 @@ class Commands {
     add_ctl_reading(c);
     add_ctl_changes(c);
     add_ctl_certificates(c);
+    add_ctl_ranks(c);
   }
 
   void add_ctl_connection(CLI::App& c) {
@@ -688,6 +630,21 @@ class Commands {
     reason(maintenance);
   }
 
+  void add_ctl_ranks(CLI::App& c) {
+    CLI::App& e = ctl_action(c, "emulate-ranks", Ctl::emulate_ranks,
+                             "Play the ranks of a job that was submitted: they exchange with one neighbour, then with "
+                             "the other, so that circuits move. Speaks as job-NAME",
+                             "JOB", "Job file (TOML)");
+    e.add_option("--seconds", ctl_.seconds, "How long (default: 10)")->check(CLI::Range(0.1, 1e6))->option_text("N");
+    e.add_option("--run", ctl_.run_ms, "Milliseconds that an operation takes (default: 10)")->option_text("N");
+    e.add_option("--pause", ctl_.pause_ms, "... and a rank rests after it (default: 50)")->option_text("N");
+    e.add_option("--gang", ctl_.gang, "Rings of so many ranks instead, which never switch: load")->option_text("N");
+    e.add_option("--ranks-per-stream", ctl_.per_stream, "More than one: node agents (default: 1)")
+        ->check(CLI::Range(1U, 1024U))
+        ->option_text("N");
+    e.add_flag("--own-connections", ctl_.own_connections, "A connection for each stream");
+  }
+
   void add_ctl_certificates(CLI::App& c) {
     CLI::App& made = ctl_action(c, "make-certificates", Ctl::make_certificates,
                                 "An authority and certificates for daemon, operator, scheduler, viewer and jobs, for "
@@ -715,6 +672,65 @@ class Commands {
     c.add_option("--connect", netconf_bridge_.connect, "Where the emulated switch listens")
         ->required()
         ->option_text("HOST:PORT");
+  }
+
+  static void add_json(CLI::App& c, bool& value) {
+    static const std::map<std::string, bool> kForms = {{"text", false}, {"json", true}};
+    c.add_option("--format", value, "text or json (default: text)")
+        ->transform(CLI::CheckedTransformer(kForms))
+        ->option_text("text|json");
+  }
+
+  void add_replay() {
+    CLI::App& c = command("replay",
+                          "The journal of photonraild, record by record, and the state that it leads to, with its "
+                          "digest. Reads only; the daemon may run",
+                          "Examples:\n"
+                          "  photonrail replay /var/lib/photonraild\n"
+                          "  photonrail replay state --to 1000 --format json\n"
+                          "  photonrail replay --etcd 10.0.0.1:2379 --etcd 10.0.0.2:2379\n"
+                          "Records of a snapshot come first and count from 1.",
+                          replay_);
+    c.add_option("DIR", replay_.directory, "State directory of the daemon")->option_text(" ");
+    c.add_option("--etcd", replay_.endpoints, "Or: a member of the etcd cluster that keeps it; may be repeated")
+        ->option_text("HOST:PORT")
+        ->allow_extra_args(false);
+    c.add_option("--prefix", replay_.prefix, "etcd: what the keys begin with (default: /photonrail)")->option_text("TEXT");
+    c.add_option("--certificate", replay_.certificate, "etcd: our certificate as a client (PEM)")->option_text("FILE");
+    c.add_option("--key", replay_.key, "... its private key (PEM)")->option_text("FILE");
+    c.add_option("--authority", replay_.authority, "... who signs the members' certificates (PEM)")->option_text("FILE");
+    c.add_option("--to", replay_.to, "Only the first so many records")
+        ->check(CLI::PositiveNumber)
+        ->option_text("N");
+    add_json(c, replay_.json);
+  }
+
+  void add_audit() {
+    CLI::App& c = *app_.add_subcommand("audit", "Verify and show the audit log of photonraild");
+    c.footer(
+        "Examples:\n"
+        "  photonrail audit verify state/audit.log\n"
+        "  photonrail audit verify state/audit.log --head 5f1c...  lines were cut from its end if this one is gone\n"
+        "  photonrail audit show state/audit.log --containing rail0:5 --limit 20");
+    c.require_subcommand(1);
+    const auto action = [&](const char* name, const char* about, AuditOptions::Action what) -> CLI::App& {
+      CLI::App* added = c.add_subcommand(name, about);
+      added->add_option("FILE", audit_.file, "The log: audit.log in the state directory")->required()->option_text(" ");
+      add_json(*added, audit_.json);
+      added->callback([this, what] {
+        audit_.action = what;
+        chosen_ = audit_;
+      });
+      return *added;
+    };
+    action("verify", "Does every line follow from the one before? Prints the head", AuditOptions::Action::verify)
+        .add_option("--head", audit_.head, "A head that was noted before: it must be in the log")
+        ->option_text("HASH");
+    CLI::App& shown = action("show", "The records, oldest first, once all are verified", AuditOptions::Action::show);
+    shown.add_option("--containing", audit_.text, "Only records with this text")->option_text("TEXT");
+    shown.add_option("--limit", audit_.limit, "The last so many (default: all)")
+        ->check(CLI::PositiveNumber)
+        ->option_text("N");
   }
 
   void add_version() { command("version", "Version of this program", "", version_); }

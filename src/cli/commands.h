@@ -30,9 +30,9 @@ Status run(const DlrmOptions& options);
 Status run(const SensitivityOptions& options);
 Status run(const EmulateOcsOptions& options);
 Status run(const NetconfBridgeOptions& options);
+Status run(const CtlOptions& options);
 Status run(const ReplayOptions& options);
 Status run(const AuditOptions& options);
-Status run(const CtlOptions& options);
 Status run(const VersionOptions& options);
 
 }  // namespace photonrail::cli

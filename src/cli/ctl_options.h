@@ -10,7 +10,7 @@ namespace photonrail::cli {
 struct CtlOptions {
   enum class Action : std::uint8_t {
     status, circuits, jobs, plan, submit, end, drain, undrain, quarantine, maintenance, history, watch, probe, bundle,
-    make_certificates,
+    make_certificates, emulate_ranks,
   } action = Action::status;
   bool json = false;
 
@@ -33,6 +33,11 @@ struct CtlOptions {
   std::string site = "trial";                   // make-certificates
   std::vector<std::string> hosts, cert_jobs;
   unsigned ranks = 0, days = 30;
+
+  double seconds = 10;                          // emulate-ranks: how long
+  unsigned gang = 0, per_stream = 1;
+  double run_ms = 10, pause_ms = 50;
+  bool own_connections = false;
 };
 
 }  // namespace photonrail::cli

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "cli/ctl_options.h"
 #include "cli/record_options.h"
 
 namespace photonrail::cli {
@@ -188,6 +189,6 @@ using Command =
     std::variant<SimulateOptions, WindowsOptions, CostCommandOptions, CatalogOptions, SchemaOptions, ShowOptions,
                  ExplainOptions, ReproduceOptions, ValidateOptions, InferOptions, EstimateCommandOptions, CheckOptions,
                  EnergyOptions, DlrmOptions, SensitivityOptions, EmulateOcsOptions, NetconfBridgeOptions,
-                 ReplayOptions, AuditOptions, CtlOptions, VersionOptions>;
+                 CtlOptions, ReplayOptions, AuditOptions, VersionOptions>;
 
 }  // namespace photonrail::cli
