@@ -432,7 +432,7 @@ TEST(ScpiVariants, NoneMarkerAndGroupsAreReadToo) {
   EXPECT_NE(line.heard().find("(@1),(@18);(@2),(@17)"), std::string::npos);
 }
 
-// Such a box answers nothing to a probe of what it has not: after two tries that is taken for missing.
+// Such a box answers nothing to a probe of what it has not: after some tries that is taken for missing.
 TEST(ScpiVariants, ABoxThatDropsLinesWithErrorsIsUnderstood) {
   FrontEndOptions options;
   options.firmware_variant = "stops-at-error";
@@ -440,9 +440,10 @@ TEST(ScpiVariants, ABoxThatDropsLinesWithErrorsIsUnderstood) {
   spec.has_power = false;
   EmulatedBox box(Dialect::polatis_scpi, spec, options);
   Carrier line(box);
-  EXPECT_EQ(line.connect().outcome, Outcome::unknown);
-  EXPECT_EQ(line.connect().outcome, Outcome::unknown);
-  ASSERT_EQ(line.connect().outcome, Outcome::applied);
+  int tries = 1;
+  while (line.connect().outcome != Outcome::applied && tries < 20) ++tries;
+  EXPECT_GT(tries, 3) << "a lost reply or two do not make a detector go away";
+  EXPECT_LT(tries, 20);
   EXPECT_FALSE(line.driver().capabilities().power);
   EXPECT_TRUE(line.driver().capabilities().port_control);
   EXPECT_EQ(line.add({{0, 1}}).outcome, Outcome::applied);
