@@ -99,8 +99,8 @@ void Coordinator::Impl::announce_naive(GroupId id, Rank rank, Sequence sequence)
   controller.announce(groups[id].pending[index].operation, rank);
 }
 
-// Carries out what the controller has decided, and looks for cycles among waits that have changed, until nothing is left.
-// Not entered twice: what a decision leads to is taken in its turn, so that grants keep the order of their group.
+// Carries out what the controller has decided, and looks for cycles among waits that have changed, until nothing is
+// left. Not entered twice: what a decision leads to is taken in its turn, so that grants keep the order of their group.
 void Coordinator::Impl::pump() {
   if (pumping) return;
   pumping = true;

@@ -9,40 +9,41 @@
 // Rules (reference: exhaustive search over small programs; which rules deadlock)
 //   1. Gang: an operation is granted to all members at once when all have announced it. An announcement alone holds
 //      nothing and switches nothing. Tickets in the order of full announcement; nothing starves.
-//   2. A grant may cover a batch [first, last]: as far as every member, by its learnt program, issues operations of this
-//      group one after the other with no operation of another group issued in between or outstanding (`alone`).
+//   2. A grant may cover a batch [first, last]: as far as every member, by its learnt program, issues operations of
+//      this group one after the other with no operation of another group issued in between or outstanding (`alone`).
 //      Members start covered operations unannounced; the hold lasts until all members have completed `last`.
-//   3. A member that issues an operation of another group before it has started all of a batch says so first (`stopped`,
-//      unasked): a misprediction. What its programme foretold is forgotten, every member of the batch is asked to stop, and
-//      the batch ends at the highest operation that any member has started.
+//   3. A member that issues an operation of another group before it has started all of a batch says so first
+//      (`stopped`, unasked): a misprediction. What its programme foretold is forgotten, every member of the batch is
+//      asked to stop, and the batch ends at the highest operation that any member has started.
 //   4. Guard: when the waits that ranks report and ungranted operations close a cycle, a fully announced operation is
 //      granted over the management path, decided once for all its members. A timer (`guard_timeout`) is the fallback.
 //      Firing early costs time, never correctness. Uses are counted.
 //   5. A grant, once decided, is the same for ever: repeated or late announcements get the same path again.
 //   6. A member that is lost (its lease is over): operations that it has not announced fail for the others; what was
 //      granted with it keeps its hold until every other member has completed it or failed.
-//   7. After a restart nothing is granted and nothing switched until every rank has resumed or is lost; a grant that any
-//      member holds stands, and is given to the others again.
+//   7. After a restart nothing is granted and nothing switched until every rank has resumed or is lost; a grant that
+//      any member holds stands, and is given to the others again.
 // Every input may be repeated and may come late; the same input twice changes nothing.
 //
 // What a shim does (tests/explore has the model that was explored)
 //   - Announces each operation when the program issues it, in order within a group, unless a grant that it holds covers
-//     it. Starts an operation only under a grant, in order within a group, on the path of that grant; never beyond a stop.
-//   - `alone`: of no other group, announced or not, an operation has been issued since the last one of this group, nor is
-//     one issued and not yet waited for by the program (waited for, not completed: so it is the same in every step).
+//     it. Starts an operation only under a grant, in order within a group, on the path of that grant; never beyond a
+//     stop.
+//   - `alone`: of no other group, announced or not, an operation has been issued since the last one of this group, nor
+//     is one issued and not yet waited for by the program (waited for, not completed: so it is the same in every step).
 //   - When the program issues an operation of another group, announced or not, while a batch is not started through:
-//     stopped() first, once per grant, and start nothing more of that batch until its limit comes. The same when a grant
-//     comes late: something else has been issued since its first operation, and not yet all that it covers.
+//     stopped() first, once per grant, and start nothing more of that batch until its limit comes. The same when a
+//     grant comes late: something else has been issued since its first operation, and not yet all that it covers.
 //   - Answers each stop with stopped(), also a repeated one; announces nothing more of the group while it is stopped
-//     (a stop of a grant that is started through is answered, and stops nothing). A limit ends the grant at `last`, lifts the stop, and what is
-//     issued beyond is announced again. Stop and limit name the grant by its last operation; those for a grant that is
-//     not held (any more), limits below its first operation, and grants whose first operation is not beyond all first
-//     operations seen before, are repetitions: ignored.
+//     (a stop of a grant that is started through is answered, and stops nothing). A limit ends the grant at `last`,
+//     lifts the stop, and what is issued beyond is announced again. Stop and limit name the grant by its last
+//     operation; those for a grant that is not held (any more), limits below its first operation, and grants whose
+//     first operation is not beyond all first operations seen before, are repetitions: ignored.
 //   - complete() counts granted operations that ended, well or not; blocked() once per wait, when it begins or when the
 //     operation that it waits for is announced again.
-//   - After a break: resume() with an entry for the last grant of each group and for each other one that is not completed
-//     (one entry without grant for a group that has none), then blocked() again if it waits, and stopped() again if it has
-//     had no answer.
+//   - After a break: resume() with an entry for the last grant of each group and for each other one that is not
+//     completed (one entry without grant for a group that has none), then blocked() again if it waits, and stopped()
+//     again if it has had no answer.
 //
 // Copyable (the explorer copies it at every branch); `digest()` is equal for equal states. One thread.
 #pragma once
@@ -163,10 +164,9 @@ class Coordinator {
 
   // ---- after a restart of the controller: begin_recovery() first, resume() for each rank that comes back, lost() for
   // the others; recovery ends with the last of them. Circuits that are up are preset before.
-  // Without begin_recovery(), resume() is a rank whose stream broke in the life of the same controller: what it may have
-  // missed is said again (grants, a stop without an answer, a limit that it does not know yet, failures). A rank that
-  // was stopped stays so until it hears the limit, unless the controller is a new one: then the batch stands as granted.
-  // A group may be named several times, once for each outstanding granted range of another path.
+  // Without begin_recovery(), resume() is a rank whose stream broke in the life of the same controller: what it may
+  // have missed is said again (grants, a stop without an answer, a limit that it does not know yet, failures). A rank
+  // that was stopped stays so until it hears the limit; a new controller asks the members of an open batch again. A group may be named several times, once for each outstanding granted range of another path.
   void begin_recovery();
   bool resume(Rank rank, const std::vector<ResumedGroup>& groups);
   bool recovering() const;
@@ -175,7 +175,8 @@ class Coordinator {
   // ---- from the switches
   void command_done(CommandId command);
   // Nothing of the command can be relied on: its ports are out of service until set_usable, and the operation that
-  // waits for it takes the management path. What the switch holds on them then is told by preset(), before set_usable().
+  // waits for it takes the management path. What the switch holds on them then is told by preset(), before
+  // set_usable().
   void command_failed(CommandId command);
   void set_usable(PortId port, bool usable);    // quarantine, drain: demands over it take the management path
   void guard_timer();                           // something has been blocked for guard_timeout

@@ -62,8 +62,9 @@ bool Coordinator::Impl::ends_early(const GroupState& group, const Batch& batch) 
 // How many operations after `first` every member issues one after the other with nothing else in between.
 Sequence Coordinator::Impl::extent(GroupId id, Sequence first) const {
   const GroupState& group = groups[id];
+  if (group.pending.size() > 1) return 0;
   if (spec.cached_grants) return spec.max_batch - 1;
-  if (!spec.batches || group.pending.size() > 1) return 0;
+  if (!spec.batches) return 0;
   Sequence least = spec.max_batch - 1;
   for (std::size_t i = 0; i < group.members.size() && least > 0; ++i) {
     const Learner& learner = ranks[group.members[i]].learner;
@@ -138,8 +139,8 @@ void Coordinator::Impl::close(GroupId id, Batch& batch, std::size_t leaver, Sequ
   }
 }
 
-// When all have answered, the batch ends at the highest operation that any has started. Somebody who has started the last
-// one settles it at once.
+// When all have answered, the batch ends at the highest operation that any has started. Somebody who has started the
+// last one settles it at once.
 void Coordinator::Impl::limit_if_answered(GroupId id, Batch& batch) {
   GroupState& group = groups[id];
   Sequence highest = batch.first;

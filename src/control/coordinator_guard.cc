@@ -6,8 +6,8 @@
 //                                                        X -> operations before it in the queues of its ports
 //   rank r in a batch that ended early:                  r -> members that have not come as far as r
 // What is granted, fully announced and running waits for nobody; a switch on its way and a batch that is closing end by
-// themselves. A cycle with an operation in it is broken there: that operation, fully announced, takes the management path.
-// A cycle without one is the program's own.
+// themselves. A cycle with an operation in it is broken there: that operation, fully announced, takes the management
+// path. A cycle without one is the program's own.
 #include <algorithm>
 
 #include "control/coordinator_impl.h"

@@ -153,7 +153,8 @@ void fill_gaps(std::vector<Batch>& standing, Sequence from, Sequence through) {
 
 }  // namespace
 
-// Grants that any living member holds stand. Those with one beginning and several ends were limited: the lowest end holds.
+// Grants that any living member holds stand. Those with one beginning and several ends were limited: the lowest end
+// holds.
 void Coordinator::Impl::restore(GroupId id) {
   GroupState& group = groups[id];
   std::vector<Batch> standing;

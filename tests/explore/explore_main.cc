@@ -158,7 +158,9 @@ int run(const Command& c) {
   const Fabric fabric = c.fabric == "ring" ? ring() : grid();
   std::vector<Program> programs;
   if (c.sample == 0) programs = all_programs(fabric, c.operations);
-  for (std::uint64_t i = 0; i < c.sample; ++i) programs.push_back(random_program(fabric, c.operations, c.seed * 1000003 + i));
+  for (std::uint64_t i = 0; i < c.sample; ++i) {
+    programs.push_back(random_program(fabric, c.operations, c.seed * 1000003 + i));
+  }
   Total total;
   std::atomic<std::size_t> next = c.from;
   const auto start = std::chrono::steady_clock::now();
@@ -172,8 +174,8 @@ int run(const Command& c) {
   }
   for (std::thread& thread : threads) thread.join();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  fmt::print("{} {} operations {}: {} programs, {} states (most {}), {} transitions, depth {}, {:.0f} s; guard used in {}, "
-             "unfinished {}, violations {}\n",
+  fmt::print("{} {} operations {}: {} programs, {} states (most {}), {} transitions, depth {}, {:.0f} s; "
+             "guard used in {}, unfinished {}, violations {}\n",
              c.fabric, c.operations, c.rule, total.programs, total.states, total.most, total.transitions, total.depth,
              took.count(), total.with_guard, total.unfinished, total.violations);
   return total.violations == 0 ? 0 : 1;

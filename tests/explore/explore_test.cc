@@ -1,5 +1,5 @@
-// Quick part of the exploration; `explore` does the long one. First: the rules that fail do fail, on the smallest programs
-// (else the explorer would be blind); then: the Coordinator's rules hold.
+// Quick part of the exploration; `explore` does the long one. First: the rules that fail do fail, on the smallest
+// programs (else the explorer would be blind); then: the Coordinator's rules hold.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -82,12 +82,55 @@ TEST(Gang, EveryProgramOfUpToThreeOperationsEndsAndNeedsNoGuard) {
   }
 }
 
-TEST(Batches, TrueProgramsNeedNoGuard) {
+TEST(Batches, TrueProgramsNeedNoGuardAndSaveAnnouncements) {
+  std::uint64_t batched = 0;
   for (std::uint32_t operations = 1; operations <= 3; ++operations) {
     for (const Program& program : all_programs(grid(), operations)) {
-      const Found found = search(begin_learnt(grid(), program, program, calm()), {0, true});
+      const World start = begin_learnt(grid(), program, program, calm());
+      batched += start.counts().batched;
+      const Found found = search(start, {0, true});
       ASSERT_EQ(found.violation, "") << program.text() << "\n" << told(found);
     }
+  }
+  EXPECT_GT(batched, 0U);
+}
+
+// Every program against what every other one of two operations has taught, with one fault of each kind by itself.
+TEST(Faults, OneAtATimeCompletely) {
+  const std::vector<Program> programs = all_programs(grid(), 2);
+  const auto explore_with = [&](const char* what, std::uint8_t Options::* fault, bool timer) {
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      Options options = calm();
+      if (fault != nullptr) options.*fault = 1;
+      options.guard_timer = timer;
+      const Program& taught = programs[(i + 1) % programs.size()];
+      const Found found = search(begin_learnt(grid(), programs[i], taught, options), {});
+      ASSERT_EQ(found.violation, "") << what << ": " << programs[i].text() << "\n" << told(found);
+    }
+  };
+  explore_with("crash", &Options::crashes, false);
+  explore_with("loss", &Options::losses, false);
+  explore_with("repetition", &Options::repetitions, false);
+  explore_with("device", &Options::failures, false);
+  explore_with("restart", &Options::restarts, false);
+  explore_with("timer", nullptr, true);
+}
+
+// Random programs of up to five operations that run against what another one has taught, and random runs of them with
+// up to two faults of each kind.
+RC_GTEST_PROP(Faults, RandomProgramsAndRuns, (std::uint64_t seed)) {
+  const std::uint64_t draw = RandomStream(seed, "explore.draw").next();
+  const Fabric fabric = draw % 2 == 0 ? grid() : ring();
+  const auto operations = static_cast<std::uint32_t>(2 + draw / 2 % 4);
+  Options options = calm();
+  options.losses = options.repetitions = options.crashes = options.failures = options.restarts =
+      static_cast<std::uint8_t>(draw / 8 % 3);
+  options.guard_timer = draw / 32 % 2 == 1;
+  const Program program = random_program(fabric, operations, seed);
+  const World start = begin_learnt(fabric, program, random_program(fabric, operations, seed + 1), options);
+  for (std::uint64_t run = 0; run < 100; ++run) {
+    const Found found = walk(start, seed + run, {});
+    if (!found.violation.empty()) RC_FAIL(program.text() + "\n" + told(found));
   }
 }
 

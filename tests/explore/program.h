@@ -49,9 +49,9 @@ bool ends_without_switching(const Program& program, const Fabric& fabric);
 // From "0 2 0" (groups) and "s0 i1 s2 w1" for each rank.
 Program parse(const std::string& groups, const std::array<std::string, kRanks>& ranks);
 
-// All programs of exactly `operations` operations in all orders, each awaited at once or at any later point (what is left
-// is awaited at the end, the last operation first), without those that only rename ranks, groups and operations, and
-// without those that no rule can end.
+// All programs of exactly `operations` operations in all orders, each awaited at once or at any later point (what is
+// left is awaited at the end, the last operation first), without those that only rename ranks, groups and operations,
+// and without those that no rule can end.
 std::vector<Program> all_programs(const Fabric& fabric, std::uint32_t operations);
 
 // The same kind of program, drawn.

@@ -32,8 +32,8 @@ std::string judge(const World& world, bool progress) {
 bool is_fault(const Transition& transition) {
   using What = Transition::What;
   return transition.what == What::timer || transition.what == What::loss || transition.what == What::crash ||
-         transition.what == What::repeat_up || transition.what == What::repeat_down || transition.what == What::restart ||
-         transition.what == What::device_fails;
+         transition.what == What::repeat_up || transition.what == What::repeat_down ||
+         transition.what == What::restart || transition.what == What::device_fails;
 }
 
 }  // namespace
@@ -43,12 +43,11 @@ Found search(const World& start, const Limits& limits) {
   std::unordered_set<Key, KeyHash> seen;
   std::unordered_set<Key, KeyHash> on_path;
   std::vector<Frame> path;
-  const auto fail = [&](const std::string& what, const Transition* last) {
+  const auto fail = [&](const std::string& what) {
     found.violation = what;
     for (const Frame& frame : path) {
-      if (frame.taken > 0) found.trace.push_back(frame.next[frame.taken - 1].text());
+      if (frame.taken > 0) found.trace.push_back(frame.world.text(frame.next[frame.taken - 1]));
     }
-    (void)last;
   };
   const auto enter = [&](World world, Key key) {
     bool progress = false;
@@ -57,7 +56,7 @@ Found search(const World& start, const Limits& limits) {
     if (next.empty() && world.ended()) ++found.ends;
     const std::string wrong = judge(world, progress);
     if (!wrong.empty()) {
-      fail(wrong, nullptr);
+      fail(wrong);
       found.trace.push_back(world.text());
       return false;
     }
@@ -80,7 +79,7 @@ Found search(const World& start, const Limits& limits) {
       return found;
     }
     const Transition transition = top.next[top.taken++];
-    World child = top.taken == top.next.size() ? std::move(top.world) : top.world;
+    World child = top.world;
     const std::uint64_t used = child.counts().guard_fired;
     child.apply(transition);
     ++found.transitions;
@@ -89,12 +88,12 @@ Found search(const World& start, const Limits& limits) {
     const bool new_use = child.counts().guard_fired > used;
     found.guard_uses += new_use ? 1U : 0U;
     if (new_use && limits.guard_must_rest && transition.what != Transition::What::timer) {
-      fail("the guard is used", &transition);
+      fail("the guard is used");
       found.trace.push_back(child.text());
       return found;
     }
     if (on_path.contains(key)) {
-      fail("a cycle of states: it may go on for ever", &transition);
+      fail("a cycle of states: it may go on for ever");
       return found;
     }
     if (!seen.insert(key).second) continue;
@@ -116,7 +115,7 @@ Found walk(const World& start, std::uint64_t seed, const Limits& limits) {
     if (next.empty() || !found.violation.empty() || found.states > 100000) break;
     Transition transition = next[random.below(next.size())];
     for (int again = 0; again < 3 && is_fault(transition); ++again) transition = next[random.below(next.size())];
-    found.trace.push_back(transition.text());
+    found.trace.push_back(world.text(transition));
     const std::uint64_t used = world.counts().guard_fired;
     world.apply(transition);
     ++found.transitions;
@@ -153,7 +152,9 @@ World learnt(const std::shared_ptr<const Setting>& setting, const Program& taugh
     }
     PR_CHECK(world.ended() && world.violation().empty(), "a lesson that does not end");
     auto after = std::make_shared<Setting>(*lesson);
-    for (std::size_t group = 0; group < after->base.size(); ++group) after->base[group] += after->operations[group].size();
+    for (std::size_t group = 0; group < after->base.size(); ++group) {
+      after->base[group] += after->operations[group].size();
+    }
     lesson = after;
     world = World(std::shared_ptr<const Setting>(lesson), world);
   }

@@ -44,14 +44,6 @@ Setting::Setting(Fabric f, Program p, Options o)
   for (std::uint8_t i = 0; i < program.groups.size(); ++i) operations[program.groups[i]].push_back(i);
 }
 
-std::string Transition::text() const {
-  static constexpr const char* kNames[] = {"issue",  "to coordinator", "to shim",   "end",      "answer",
-                                           "device fails", "timer",    "loss",      "repeat up", "repeat down",
-                                           "repeated",     "crash",    "lost",      "restart"};
-  return fmt::format("{} rank {} operation {} command {}", kNames[static_cast<std::size_t>(what)], rank, operation,
-                     command);
-}
-
 control::Coordinator World::make_coordinator() const {
   control::Coordinator coordinator(setting_->options.spec);
   for (const Group& group : setting_->fabric.groups) {
@@ -452,9 +444,10 @@ void World::note_failed(std::uint8_t group, Sequence sequence) {
 // What lies beyond is to be announced again, and takes a new ticket. A limit that is told again changes nothing.
 void World::note_limit(std::uint8_t group, Sequence last) {
   const Sequence base = setting_->base[group];
-  const bool news = std::any_of(setting_->operations[group].begin(), setting_->operations[group].end(), [&](std::uint8_t op) {
-    return base + setting_->program.sequence(op) > last && !coordinator_.granted(group, base + setting_->program.sequence(op)) &&
-           (granted_[op] == 1 || granted_[op] == 2);
+  const auto& operations = setting_->operations[group];
+  const bool news = std::any_of(operations.begin(), operations.end(), [&](std::uint8_t op) {
+    const Sequence absolute = base + setting_->program.sequence(op);
+    return absolute > last && !coordinator_.granted(group, absolute) && (granted_[op] == 1 || granted_[op] == 2);
   });
   if (!news) return;
   for (const std::uint8_t op : setting_->operations[group]) {
@@ -476,7 +469,8 @@ void World::drain() {
     const auto& up = shims_[rank].up;
     if (std::any_of(up.begin(), up.end(), [](const Message& m) { return m.kind == Kind::resume; })) return;
     const Sequence base = setting_->base[group];
-    shims_[rank].down.push_back({kind, static_cast<std::uint8_t>(group), flag, a - base, b == 0 ? 0 : b - base, nullptr});
+    const auto id = static_cast<std::uint8_t>(group);
+    shims_[rank].down.push_back({kind, id, flag, a - base, b == 0 ? 0 : b - base, nullptr});
   };
   for (const auto& m : out.grants) {
     check_grant(m);
@@ -563,7 +557,8 @@ void World::apply(const Transition& t) {
     case What::end: finish(t.rank, t.operation, Life::done); break;
     case What::answer:
     case What::device_fails: {
-      const auto found = std::find_if(commands_.begin(), commands_.end(), [&](const Command& c) { return c.id == t.command; });
+      const auto found =
+          std::find_if(commands_.begin(), commands_.end(), [&](const Command& c) { return c.id == t.command; });
       const Command command = *found;
       commands_.erase(found);
       if (t.what == What::answer) {
@@ -667,13 +662,16 @@ void add(Digest& digest, const Message& m) {
 
 void add(Digest& digest, const Shim& shim) {
   digest.add(shim.at * 4ULL + (shim.crashed ? 2U : 0U) + (shim.waits_reported ? 1U : 0U));
-  for (std::size_t op = 0; op < shim.life.size(); ++op) digest.add(static_cast<unsigned>(shim.life[op]) * 4U + shim.rail[op]);
+  for (std::size_t op = 0; op < shim.life.size(); ++op) {
+    digest.add(static_cast<unsigned>(shim.life[op]) * 4U + shim.rail[op]);
+  }
   for (const ShimGroup& group : shim.groups) {
     digest.add(group.newest * (1ULL << 40) + group.announced * (1ULL << 20) + group.completed);
     digest.add(group.grants.size());
     for (const HeldGrant& grant : group.grants) {
       digest.add(grant.first * (1ULL << 32) + grant.last);
-      digest.add((grant.rail ? 8U : 0U) + (grant.stopped ? 4U : 0U) + (grant.limited ? 2U : 0U) + (grant.said_stopped ? 1U : 0U));
+      digest.add((grant.rail ? 8U : 0U) + (grant.stopped ? 4U : 0U) + (grant.limited ? 2U : 0U) +
+                 (grant.said_stopped ? 1U : 0U));
     }
   }
   for (const auto* stream : {&shim.up, &shim.down}) {
@@ -732,6 +730,29 @@ std::string World::text() const {
     out += fmt::format("; {} up, {} down\n", shim.up.size(), shim.down.size());
   }
   return out;
+}
+
+std::string World::text(const Transition& t) const {
+  static constexpr const char* kNames[] = {"issues",   "->",         "<-",          "ends",  "answer",
+                                           "command fails", "timer", "stream breaks", "repeats", "repeats",
+                                           "repeated", "crashes",    "is lost",     "controller restarts"};
+  static constexpr const char* kKinds[] = {"announce", "complete", "blocked", "stopped", "resume",
+                                           "grant",    "stop",     "limit",   "fail"};
+  using What = Transition::What;
+  const Shim& shim = shims_[t.rank % kRanks];
+  std::string out = fmt::format("rank {} {}", t.rank % kRanks, kNames[static_cast<std::size_t>(t.what)]);
+  if (t.what == What::answer || t.what == What::device_fails) out = "switch: " + out;
+  if (t.what == What::end) out += fmt::format(" operation {}", t.operation);
+  if (t.what == What::issue) {
+    out += fmt::format(" operation {}", setting_->program.ranks[t.rank][shim.at].operation);
+  }
+  const Message* m = nullptr;
+  if (t.what == What::to_coordinator || t.what == What::repeat_up) m = &shim.up.front();
+  if (t.what == What::to_shim || t.what == What::repeat_down) m = &shim.down.front();
+  if (t.what == What::repeated) m = &copy_->second;
+  if (m == nullptr) return out;
+  return out + fmt::format(" {} group {}: {} {}{}", kKinds[static_cast<std::size_t>(m->kind)], m->group, m->a, m->b,
+                           m->flag ? (m->kind == Kind::announce ? " alone" : " rail") : "");
 }
 
 }  // namespace photonrail::explore

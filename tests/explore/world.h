@@ -1,10 +1,11 @@
 // One state of the explored system: the real Coordinator, a model of the shim of each of four ranks, a stream each way
 // between each rank and the coordinator, and switches that answer when they like. Copied at every branch.
 //
-// The network keeps the order of each stream and nothing between streams. At most once each (budgets): a stream breaks and
-// loses all that is on it, both ways, and the shim resumes; a message is delivered a second time, at any later moment; a
-// rank crashes, and is reported lost at any later moment; a command fails; the controller restarts and forgets everything.
-// An operation ends at a member, at any moment, once all members have started it (or one of them has crashed).
+// The network keeps the order of each stream and nothing between streams. At most once each (budgets): a stream breaks
+// and loses all that is on it, both ways, and the shim resumes; a message is delivered a second time, at any later
+// moment; a rank crashes, and is reported lost at any later moment; a command fails; the controller restarts and
+// forgets everything. An operation ends at a member, at any moment, once all members have started it (or one of them
+// has crashed).
 #pragma once
 
 #include <cstdint>
@@ -49,14 +50,13 @@ struct Message {
 
 struct Transition {
   enum class What : std::uint8_t {
-    issue, to_coordinator, to_shim, end, answer, device_fails, timer, loss, repeat_up, repeat_down, repeated, crash, lost,
-    restart,
+    issue, to_coordinator, to_shim, end, answer, device_fails, timer, loss, repeat_up, repeat_down, repeated, crash,
+    lost, restart,
   };
   What what = What::issue;
   std::uint8_t rank = 0;
   std::uint8_t operation = 0;
   control::CommandId command = 0;
-  std::string text() const;
 };
 
 struct HeldGrant {
@@ -99,6 +99,7 @@ class World {
   const control::CoordinatorCounts& counts() const { return coordinator_.counts(); }
   const Setting& setting() const { return *setting_; }
   std::string text() const;
+  std::string text(const Transition& transition) const;   // with the message that it delivers
 
  private:
   struct Command {
