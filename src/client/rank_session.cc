@@ -97,7 +97,7 @@ void RankSession::finished(GroupHandle handle, Sequence sequence) {
     group.early.pop_front();
   }
   if (group.finished == before) return;
-  if (attached_) send(control::Complete{group.id, group.finished});
+  say_finished(group);
   while (!group.grants.empty() && group.grants.front().last <= group.finished) group.grants.pop_front();
 }
 
@@ -112,6 +112,12 @@ void RankSession::say_waiting() {
   if (!attached_ || !waiting_) return;
   const Group& group = groups_[waiting_->first];
   if (waiting_->second > group.last_grant.last) send(control::Blocked{group.id, waiting_->second});
+}
+
+void RankSession::say_finished(Group& group) {
+  if (!attached_ || group.finished == group.reported) return;
+  send(control::Complete{group.id, group.finished});
+  group.reported = group.finished;
 }
 
 std::vector<FailedOperation> RankSession::take_failures() { return std::exchange(failures_, {}); }
@@ -131,6 +137,7 @@ void RankSession::opened(Instant now) {
     const Sequence announced = group.stopped ? group.last_grant.last : std::max(group.last_grant.last, group.issued);
     control::ResumedGroup resumed{group.id, group.finished, 0, 0, control::Path::rail, announced};
     group.announced = announced;
+    group.reported = group.finished;
     const auto add = [&](const Range& range) {
       resumed.granted_first = range.first;
       resumed.granted = range.last;
@@ -173,6 +180,7 @@ void RankSession::on(const control::Welcome& message, Instant now) {
   for (Group& group : groups_) {
     if (!group.ready) send(group.registration);
     if (!group.ready || !group.rail) continue;
+    say_finished(group);
     if (group.stopped) send(control::Stopped{group.id, group.last_grant.last, group.stop_at});
     announce_pending(group);  // what was issued since Hello
   }

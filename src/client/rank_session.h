@@ -95,6 +95,7 @@ class RankSession {
     bool ready = false, rail = false;
     control::GroupId id = 0;
     control::Sequence issued = 0, started = 0, finished = 0, announced = 0;
+    control::Sequence reported = 0;           // of finished, on this stream
     std::vector<bool> alone;                  // of the operations from started + 1 on
     std::deque<Range> grants;                 // those not yet finished
     Range last_grant;                         // also when it is finished; its first is the highest seen
@@ -111,6 +112,7 @@ class RankSession {
   void leave_batches(const Group* entered);
   void stop_if_left(Group& group);
   void say_waiting();
+  void say_finished(Group& group);
   Group* group_with(control::GroupId id);
   void on(const control::Welcome& message, Instant now);
   void on(const control::GroupReady& message, Instant now);

@@ -192,6 +192,21 @@ TEST_F(RankSessionTest, WhatALimitLeavesIsNotLeftAgain) {
   EXPECT_EQ(starts(), (std::vector<Sequence>{1, 2}));
 }
 
+TEST_F(RankSessionTest, WhatEndsBetweenHelloAndWelcomeIsReported) {
+  attach();
+  session.issue(group, true);
+  session.receive(Granted{4, 1, 1, Path::rail}, at(1s));
+  starts();
+  session.closed();
+  session.opened(at(2s));
+  session.take_messages();
+  session.finished(group, 1);
+  session.receive(Welcome{1, 10s, 1s}, at(2s));
+  const auto complete = sent<Complete>();
+  ASSERT_EQ(complete.size(), 1U);
+  EXPECT_EQ(complete[0].through, 1U);
+}
+
 TEST_F(RankSessionTest, AWaitIsSaidOnceAndAgainAfterABreak) {
   attach();
   session.issue(group, true);
