@@ -31,9 +31,10 @@
 //     stop.
 //   - `alone`: of no other group, announced or not, an operation has been issued since the last one of this group, nor
 //     is one issued and not yet waited for by the program (waited for, not completed: so it is the same in every step).
-//   - When the program issues an operation of another group, announced or not, while a batch is not started through:
-//     stopped() first, once per grant, and start nothing more of that batch until its limit comes. The same when a
-//     grant comes late: something else has been issued since its first operation, and not yet all that it covers.
+//   - When the program issues an operation of another group, announced or not, or one of another group is announced
+//     again, while a batch is not issued through: stopped() first, once per grant, and start nothing more of that batch
+//     until its limit comes. The same when a grant comes late: something else has been issued or announced since its
+//     first operation was, and not yet all that it covers has been issued.
 //   - Answers each stop with stopped(), also a repeated one; announces nothing more of the group while it is stopped
 //     (a stop of a grant that is started through is answered, and stops nothing). A limit ends the grant at `last`,
 //     lifts the stop, and what is issued beyond is announced again. Stop and limit name the grant by its last
@@ -166,7 +167,8 @@ class Coordinator {
   // the others; recovery ends with the last of them. Circuits that are up are preset before.
   // Without begin_recovery(), resume() is a rank whose stream broke in the life of the same controller: what it may
   // have missed is said again (grants, a stop without an answer, a limit that it does not know yet, failures). A rank
-  // that was stopped stays so until it hears the limit; a new controller asks the members of an open batch again. A group may be named several times, once for each outstanding granted range of another path.
+  // that was stopped stays so until it hears the limit; a new controller asks the members of an open batch again. A
+  // group may be named several times, once for each outstanding granted range of another path.
   void begin_recovery();
   bool resume(Rank rank, const std::vector<ResumedGroup>& groups);
   bool recovering() const;

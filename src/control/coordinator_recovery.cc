@@ -101,16 +101,16 @@ void Coordinator::Impl::repeat(Rank rank, GroupId id, const std::vector<ResumedG
 bool Coordinator::Impl::note(Rank rank, GroupId id, Sequence announced, Sequence completed) {
   if (!heard(rank, id)) return false;
   auto& reports = ranks[rank].reports;
-  auto report = std::find_if(reports.begin(), reports.end(), [&](const ResumedGroup& r) { return r.group == id; });
-  if (report == reports.end()) {
-    reports.push_back({});
-    report = reports.end() - 1;
-    report->group = id;
+  Sequence known = 0;
+  for (const ResumedGroup& r : reports) {
+    if (r.group == id) known = std::max({known, r.granted, r.completed, r.announced});
   }
-  const Sequence base = std::max({report->granted, report->completed, report->announced});
-  if (announced > base + kMaxAhead || completed > base) return false;
-  report->announced = std::max(report->announced, announced);
-  report->completed = std::max(report->completed, completed);
+  if (announced > known + kMaxAhead || completed > known) return false;
+  ResumedGroup more;
+  more.group = id;
+  more.announced = announced;
+  more.completed = completed;
+  add_report(reports, more);
   return true;
 }
 

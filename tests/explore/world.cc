@@ -135,24 +135,27 @@ void World::leave_batches(std::uint8_t rank, std::uint8_t group) {
   }
 }
 
-// A grant that comes when the program has issued something else since its first operation, and not all that it covers.
+// A grant that comes when something else has been issued, or announced again, since its first operation, and not all
+// that it covers.
 void World::leave_if_elsewhere(std::uint8_t rank, std::uint8_t group, HeldGrant& grant) {
   const Shim& shim = shims_[rank];
   if (grant.last <= issued(rank, group)) return;
-  const auto& steps = setting_->program.ranks[rank];
-  bool elsewhere = shim.at >= steps.size();
-  for (std::size_t i = shim.at; i-- > 0;) {
-    if (steps[i].wait) continue;
-    const std::uint8_t operation = steps[i].operation;
-    if (setting_->program.groups[operation] != group) {
+  bool elsewhere = shim.at >= setting_->program.ranks[rank].size();
+  for (auto op = shim.said.rbegin(); op != shim.said.rend(); ++op) {
+    if (setting_->program.groups[*op] != group) {
       elsewhere = true;
-    } else if (setting_->program.sequence(operation) <= grant.first) {
+    } else if (setting_->program.sequence(*op) <= grant.first) {
       break;
     }
   }
   if (!elsewhere) return;
   grant.stopped = grant.said_stopped = true;
   say(rank, Kind::stopped, group, grant.last, started(rank, group), false);
+}
+
+void World::note_said(std::uint8_t rank, std::uint8_t operation) {
+  std::erase(shims_[rank].said, operation);
+  shims_[rank].said.push_back(operation);
 }
 
 void World::announce(std::uint8_t rank, std::uint8_t operation) {
@@ -168,6 +171,7 @@ void World::issue(std::uint8_t rank) {
   const std::uint8_t group = setting_->program.groups[operation];
   leave_batches(rank, group);
   shim.life[operation] = Life::issued;
+  note_said(rank, operation);
   if (covering(rank, group, setting_->program.sequence(operation)) != nullptr) {
     start_covered(rank, group);
   } else if (!stopped(rank, group)) {
@@ -269,6 +273,8 @@ void World::hear(std::uint8_t rank, const Message& m) {
       start_covered(rank, m.group);
       for (const std::uint8_t op : setting_->operations[m.group]) {
         if (shim.life[op] != Life::issued || setting_->program.sequence(op) <= m.b) continue;
+        leave_batches(rank, m.group);  // announcing again counts as issuing
+        note_said(rank, op);
         announce(rank, op);
         shim.waits_reported = false;
       }
@@ -665,6 +671,7 @@ void add(Digest& digest, const Shim& shim) {
   for (std::size_t op = 0; op < shim.life.size(); ++op) {
     digest.add(static_cast<unsigned>(shim.life[op]) * 4U + shim.rail[op]);
   }
+  for (const std::uint8_t op : shim.said) digest.add(op);
   for (const ShimGroup& group : shim.groups) {
     digest.add(group.newest * (1ULL << 40) + group.announced * (1ULL << 20) + group.completed);
     digest.add(group.grants.size());

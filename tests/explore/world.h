@@ -79,6 +79,7 @@ struct Shim {
   bool waits_reported = false;
   std::vector<Life> life;                    // per operation
   std::vector<std::uint8_t> rail;            // per operation, of its start
+  std::vector<std::uint8_t> said;            // operations in the order in which they were last issued or announced
   std::vector<ShimGroup> groups;
   std::vector<Message> up, down;
 };
@@ -117,6 +118,7 @@ class World {
   void issue(std::uint8_t rank);
   void come_to_wait(std::uint8_t rank);
   void announce(std::uint8_t rank, std::uint8_t operation);
+  void note_said(std::uint8_t rank, std::uint8_t operation);
   void leave_batches(std::uint8_t rank, std::uint8_t group);
   void leave_if_elsewhere(std::uint8_t rank, std::uint8_t group, HeldGrant& grant);
   control::Sequence issued(std::uint8_t rank, std::uint8_t group) const;
