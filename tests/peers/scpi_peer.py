@@ -3,8 +3,8 @@ import sys
 
 from peers import Driver, check, finish
 
-# What the device does not know it does not answer: our driver asks twice, and then takes it for missing.
-ours = Driver(dialect="polatis-scpi", port=sys.argv[1], inputs=16, outputs=16, patience_s=40)
+# What the device does not know it does not answer: our driver asks six times, and then takes it for missing.
+ours = Driver(dialect="polatis-scpi", port=sys.argv[1], inputs=16, outputs=16, patience_s=120)
 check(ours.state == "ready", "identified and read")
 check(ours.ask("identity") == "scpipy PEER-16x16-X 77 1.5.1", "who it is")
 check(ours.ask("intent - 0:3") == "done", "one pair")
