@@ -1,5 +1,5 @@
-// What the daemon's core costs by itself, on one thread, without sockets and disk: messages of ranks in, messages, records
-// and frames out, over switches that do at once what they are told.
+// What the daemon's core costs by itself, on one thread, without sockets and disk: messages of ranks in, messages,
+// records and frames out, over switches that do at once what they are told.
 //
 //   standing   rings of 8 over the circuits that are up: 8 announcements, 8 completions, 8 grants an operation
 //   switching  rings of 8 along rows and columns of 8 x 8 ranks in turn: each operation drops 8 circuits and makes 8

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Grants of a running photonraild under load: RANKS ranks (default 1,024), each on a stream of its own, in rings of 8, 1,000
-# gangs a second for SECONDS (default 30), embedded journal, emulated switch, all on loopback.
+# Grants of a running photonraild under load: RANKS ranks (default 1,024), each on a stream of its own, in rings of 8,
+# 1,000 gangs a second for SECONDS (default 30), embedded journal, emulated switch, all on loopback.
 # Promised: from receipt of the last announcement to the last grant handed to its socket, median under 0.3 ms and p99
 # under 2 ms above device time. Every operation is announced and granted by itself here (batches = false): batches would
 # leave out most of the messages. Nothing switches after the first operation of a ring, so there is no device time.
@@ -63,8 +63,8 @@ page() {
 }
 until page /readyz | grep -q "rail0 ready"; do sleep 0.1; done
 "$photonrail" ctl --plaintext --address "$address" submit "$work/job.toml"
-"$photonrail" ctl --plaintext --address "$address" emulate-ranks "$work/job.toml" --gang 8 --seconds "$((seconds + 15))" \
-  --run 5 --pause "$pause_ms" --format json >"$work/ranks" &
+"$photonrail" ctl --plaintext --address "$address" emulate-ranks "$work/job.toml" --gang 8 \
+  --seconds "$((seconds + 15))" --run 5 --pause "$pause_ms" --format json >"$work/ranks" &
 load=$!
 sleep 12  # joining, and the first operation of every ring, which switches
 page /metrics >"$work/before"

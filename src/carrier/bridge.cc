@@ -26,13 +26,14 @@ class Copy : public std::enable_shared_from_this<Copy<From, To>> {
   Copy(From& from, To& to, std::function<void()> done) : from_(from), to_(to), done_(std::move(done)) {}
 
   void go_on() {
-    from_.async_read_some(asio::buffer(buffer_), [self = this->shared_from_this()](const Problem& problem, std::size_t size) {
-      if (problem) return self->done_();
-      asio::async_write(self->to_, asio::buffer(self->buffer_, size), [self](const Problem& failed, std::size_t) {
-        if (failed) return self->done_();
-        self->go_on();
-      });
-    });
+    from_.async_read_some(
+        asio::buffer(buffer_), [self = this->shared_from_this()](const Problem& problem, std::size_t size) {
+          if (problem) return self->done_();
+          asio::async_write(self->to_, asio::buffer(self->buffer_, size), [self](const Problem& failed, std::size_t) {
+            if (failed) return self->done_();
+            self->go_on();
+          });
+        });
   }
 
  private:

@@ -19,7 +19,7 @@ namespace {
 
 using grpc::ByteBuffer;
 
-constexpr auto kCallWithin = std::chrono::seconds(30);   // a backstop: the driver's deadline is sooner
+constexpr auto kCallWithin = std::chrono::seconds(30);  // a backstop: the driver's deadline is sooner
 constexpr std::size_t kCallsMost = 64;
 
 class GnmiChannel : public std::enable_shared_from_this<GnmiChannel> {
@@ -30,7 +30,7 @@ class GnmiChannel : public std::enable_shared_from_this<GnmiChannel> {
   void open() {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(static_cast<int>(Link::kFrameMost));
-    arguments.SetInt("grpc.use_local_subchannel_pool", 1);   // no connection, and no back-off, of an earlier link
+    arguments.SetInt("grpc.use_local_subchannel_pool", 1);  // no connection, and no back-off, of an earlier link
     arguments.SetInt("grpc.keepalive_time_ms", 10'000);
     arguments.SetInt("grpc.keepalive_timeout_ms", 5'000);
     arguments.SetInt("grpc.enable_http_proxy", 0);
@@ -55,7 +55,7 @@ class GnmiChannel : public std::enable_shared_from_this<GnmiChannel> {
   }
 
   void send(device::Frame frame) {
-    if (!gate.open() || !stub_) return;   // sent after `connected` only
+    if (!gate.open() || !stub_) return;  // sent after `connected` only
     if (!gate.may_write()) {
       gate.disconnected(Gate::kMayNot);
       return cancel_all();
@@ -81,9 +81,10 @@ class GnmiChannel : public std::enable_shared_from_this<GnmiChannel> {
 
  private:
   struct Call {
-    explicit Call(const device::Frame& asked) : frame{asked.verb, asked.target, 0, ""}, request(buffer_of(asked.body)) {}
+    explicit Call(const device::Frame& asked)
+        : frame{asked.verb, asked.target, 0, ""}, request(buffer_of(asked.body)) {}
     virtual ~Call() = default;
-    device::Frame frame;         // without its body
+    device::Frame frame;  // without its body
     grpc::ClientContext context;
     ByteBuffer request, response;
   };
@@ -124,8 +125,8 @@ class GnmiChannel : public std::enable_shared_from_this<GnmiChannel> {
     context.AddMetadata("password", spec_.credentials.password);
   }
 
-  // One call, one answer: a code of gRPC and the message or the text of the error. Where the switch cannot be reached, the
-  // link has ended.
+  // One call, one answer: a code of gRPC and the message or the text of the error. Where the switch cannot be reached,
+  // the link has ended.
   void answer(device::Frame frame, const grpc::Status& status, std::string body) {
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
       gate.disconnected(status.error_message());
@@ -147,7 +148,7 @@ class GnmiChannel : public std::enable_shared_from_this<GnmiChannel> {
     calls_.erase(call);
   }
   void cancel_all() {
-    std::vector<std::shared_ptr<Call>> alive;   // may be answered, and forgotten, while they are cancelled
+    std::vector<std::shared_ptr<Call>> alive;  // may be answered, and forgotten, while they are cancelled
     {
       const std::lock_guard lock(mutex_);
       for (const auto& [key, call] : calls_) {

@@ -26,8 +26,8 @@ class Calls {
  public:
   explicit Calls(ListenerEvents events) : events_(std::move(events)) {}
 
-  device::ConnectionId add(GnmiCall* call);                        // 0: too many, or stopped
-  void remove(device::ConnectionId id);                            // afterwards nobody uses the call
+  device::ConnectionId add(GnmiCall* call);  // 0: too many, or stopped
+  void remove(device::ConnectionId id);      // afterwards nobody uses the call
   void frame(device::ConnectionId id, device::Frame frame);
   template <class Act>
   void with(device::ConnectionId id, Act&& act) {
@@ -35,13 +35,13 @@ class Calls {
     const auto found = calls_.find(id);
     if (found != calls_.end()) act(*found->second);
   }
-  void stop();                                                     // no events from now on
+  void stop();  // no events from now on
 
  private:
   const ListenerEvents events_;
-  std::mutex event_mutex_;       // one event at a time; taken before mutex_
-  bool stopped_ = false;         // under event_mutex_
-  std::mutex mutex_;             // of the calls, also against their end
+  std::mutex event_mutex_;  // one event at a time; taken before mutex_
+  bool stopped_ = false;    // under event_mutex_
+  std::mutex mutex_;        // of the calls, also against their end
   std::map<device::ConnectionId, GnmiCall*> calls_;
   device::ConnectionId last_ = 0;
 };
@@ -51,12 +51,14 @@ class GnmiCall final : public grpc::ServerGenericBidiReactor {
  public:
   GnmiCall(std::shared_ptr<Calls> calls, std::string method) : calls_(std::move(calls)), method_(std::move(method)) {
     id_ = calls_->add(this);
-    if (id_ != 0) StartRead(&request_);
-    else finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls"});
+    if (id_ != 0)
+      StartRead(&request_);
+    else
+      finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls"});
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return;   // the client has nothing more to say, or is gone: OnCancel tells
+    if (!ok) return;  // the client has nothing more to say, or is gone: OnCancel tells
     const std::string bytes = bytes_of(request_);
     calls_->frame(id_, {method_, std::to_string(id_), 0, bytes});
     if (method_ == "Subscribe") StartRead(&request_);
@@ -89,7 +91,8 @@ class GnmiCall final : public grpc::ServerGenericBidiReactor {
     } else {
       writes_.push_back(buffer_of(frame.body));
       unsent_ += frame.body.size();
-      if (unsent_ > Listener::kUnsentMost) return finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the client does not read"});
+      if (unsent_ > Listener::kUnsentMost)
+        return finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the client does not read"});
       if (method_ != "Subscribe") ending_ = grpc::Status::OK;
     }
     if (!writing_) write_on();
@@ -106,8 +109,10 @@ class GnmiCall final : public grpc::ServerGenericBidiReactor {
   // The next write, or the end of the call.
   void write_on() {
     writing_ = !writes_.empty();
-    if (writing_) StartWrite(&writes_.front());
-    else if (ending_) finish(*ending_);
+    if (writing_)
+      StartWrite(&writes_.front());
+    else if (ending_)
+      finish(*ending_);
   }
   void finish(const grpc::Status& status) {
     if (!std::exchange(finished_, true)) Finish(status);
@@ -117,7 +122,7 @@ class GnmiCall final : public grpc::ServerGenericBidiReactor {
   const std::string method_;
   device::ConnectionId id_ = 0;
   grpc::ByteBuffer request_;
-  std::mutex mutex_;   // of what follows
+  std::mutex mutex_;  // of what follows
   std::deque<grpc::ByteBuffer> writes_;
   std::size_t unsent_ = 0;
   std::optional<grpc::Status> ending_;

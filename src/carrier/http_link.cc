@@ -26,13 +26,16 @@ using asio::ip::tcp;
 using Problem = boost::system::error_code;
 
 constexpr std::uint32_t kHeaderMost = 65536;
-constexpr std::size_t kRequestsMost = 64;   // that wait
+constexpr std::size_t kRequestsMost = 64;  // that wait
 constexpr const char* kYangJson = "application/yang-data+json";
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(asio::io_context& io, const LinkSpec& spec, LinkEvents events)
-      : gate(std::move(events)), strand_(asio::make_strand(io)), resolver_(strand_), tls_(ssl::context::tls_client),
+      : gate(std::move(events)),
+        strand_(asio::make_strand(io)),
+        resolver_(strand_),
+        tls_(ssl::context::tls_client),
         spec_(spec) {}
 
   void begin() {
@@ -79,7 +82,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     const auto step = [&](auto&& act) {
       if (!problem) act();
     };
-    step([&] { tls_.set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1, problem); });
+    step([&] {
+      tls_.set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1, problem);
+    });
     step([&] { tls_.set_verify_mode(ssl::verify_peer, problem); });
     step([&] { tls_.load_verify_file(spec_.authority_file, problem); });
     if (!spec_.certificate_file.empty()) {
@@ -127,8 +132,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     const auto written = [self = shared_from_this()](const Problem& problem, std::size_t) {
       if (problem) self->end(problem.message());
     };
-    if (spec_.tls) http::async_write(*stream_, request_, written);
-    else http::async_write(lowest(), request_, written);
+    if (spec_.tls)
+      http::async_write(*stream_, request_, written);
+    else
+      http::async_write(lowest(), request_, written);
   }
 
   // Always: while nothing is asked, the only news is that the switch hangs up.
@@ -137,8 +144,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     parser_->header_limit(kHeaderMost);
     parser_->body_limit(Link::kFrameMost);
     const auto read = [self = shared_from_this()](const Problem& problem, std::size_t) { self->on_response(problem); };
-    if (spec_.tls) http::async_read(*stream_, buffer_, *parser_, read);
-    else http::async_read(lowest(), buffer_, *parser_, read);
+    if (spec_.tls)
+      http::async_read(*stream_, buffer_, *parser_, read);
+    else
+      http::async_read(lowest(), buffer_, *parser_, read);
   }
 
   void on_response(const Problem& problem) {
@@ -149,7 +158,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     answer.status = static_cast<int>(parser_->get().result_int());
     const bool last = !parser_->keep_alive();
     answer.body = std::move(parser_->get().body());
-    if (answer.status < 200) return listen_for_response();   // informational
+    if (answer.status < 200) return listen_for_response();  // informational
     waiting_.pop_front();
     gate.frame(std::move(answer));
     if (closed_) return;
@@ -178,7 +187,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   beast::flat_buffer buffer_{kHeaderMost + Link::kFrameMost};
   std::optional<http::response_parser<http::string_body>> parser_;
   http::request<http::string_body> request_;
-  std::deque<device::Frame> waiting_;   // the first one is on its way
+  std::deque<device::Frame> waiting_;  // the first one is on its way
   bool open_ = false, closed_ = false;
 };
 

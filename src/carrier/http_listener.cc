@@ -74,24 +74,31 @@ class HttpPeer : public std::enable_shared_from_this<HttpPeer> {
       self->take();
       if (!self->closed_) self->read_on();
     };
-    if (tls_) http::async_read(stream_, buffer_, *parser_, read);
-    else http::async_read(lowest(), buffer_, *parser_, read);
+    if (tls_)
+      http::async_read(stream_, buffer_, *parser_, read);
+    else
+      http::async_read(lowest(), buffer_, *parser_, read);
   }
 
   void take() {
     auto request = parser_->release();
     if (!request.keep_alive()) last_ = true;
-    device::Frame frame{std::string(request.method_string()), std::string(request.target()), 0, std::move(request.body())};
+    device::Frame frame{std::string(request.method_string()), std::string(request.target()), 0,
+                        std::move(request.body())};
     frame.authorization = std::string(request[http::field::authorization]);
     context_.events->frame(context_.id, std::move(frame));
   }
 
   void write_on() {
     device::Frame& frame = writes_.front();
-    const auto written = [self = shared_from_this()](const Problem& problem, std::size_t) { self->on_written(problem); };
+    const auto written = [self = shared_from_this()](const Problem& problem, std::size_t) {
+      self->on_written(problem);
+    };
     if (frame.status == 0) {
-      if (tls_) asio::async_write(stream_, asio::buffer(frame.body), written);
-      else asio::async_write(lowest(), asio::buffer(frame.body), written);
+      if (tls_)
+        asio::async_write(stream_, asio::buffer(frame.body), written);
+      else
+        asio::async_write(lowest(), asio::buffer(frame.body), written);
       return;
     }
     response_ = {};
@@ -102,8 +109,10 @@ class HttpPeer : public std::enable_shared_from_this<HttpPeer> {
     if (frame.status == 401) response_.set(http::field::www_authenticate, "Basic realm=\"switch\"");
     response_.body() = frame.body;
     response_.prepare_payload();
-    if (tls_) http::async_write(stream_, response_, written);
-    else http::async_write(lowest(), response_, written);
+    if (tls_)
+      http::async_write(stream_, response_, written);
+    else
+      http::async_write(lowest(), response_, written);
   }
 
   void on_written(const Problem& problem) {
@@ -122,7 +131,7 @@ class HttpPeer : public std::enable_shared_from_this<HttpPeer> {
     context_.ended(context_.id, opened_);
   }
 
-  const std::shared_ptr<ssl::context> tls_;    // none: plain
+  const std::shared_ptr<ssl::context> tls_;  // none: plain
   beast::ssl_stream<beast::tcp_stream> stream_;
   const PeerContext context_;
   beast::flat_buffer buffer_{kHeaderMost + Listener::kFrameMost};
@@ -140,7 +149,9 @@ Result<std::shared_ptr<ssl::context>> tls_of(const ListenerSpec& spec) {
   const auto step = [&](auto&& act) {
     if (!problem) act();
   };
-  step([&] { tls->set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1, problem); });
+  step([&] {
+    tls->set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1, problem);
+  });
   step([&] { tls->use_certificate_chain_file(spec.certificate_file, problem); });
   step([&] { tls->use_private_key_file(spec.key_file, ssl::context::pem, problem); });
   if (!spec.authority_file.empty()) {
@@ -153,7 +164,8 @@ Result<std::shared_ptr<ssl::context>> tls_of(const ListenerSpec& spec) {
 
 }  // namespace
 
-Result<std::unique_ptr<Listener>> listen_for_http(asio::io_context& io, const ListenerSpec& spec, ListenerEvents events) {
+Result<std::unique_ptr<Listener>> listen_for_http(asio::io_context& io, const ListenerSpec& spec,
+                                                  ListenerEvents events) {
   PR_ASSIGN(const auto tls, tls_of(spec));
   const auto strand = asio::make_strand(io);
   PR_ASSIGN(auto acceptor, open_acceptor(io, strand, spec));

@@ -28,7 +28,8 @@ Status readable(const std::string& path) {
 // Of a spec that is refused: a file may have gone since the configuration was read.
 class NoLink final : public Link {
  public:
-  NoLink(boost::asio::io_context& io, std::string why, LinkEvents events) : gate_(std::make_shared<Gate>(std::move(events))) {
+  NoLink(boost::asio::io_context& io, std::string why, LinkEvents events)
+      : gate_(std::make_shared<Gate>(std::move(events))) {
     boost::asio::post(io, [gate = gate_, why = std::move(why)] { gate->disconnected(why); });
   }
   ~NoLink() override { gate_->shut(); }
@@ -62,12 +63,14 @@ Result<std::string> read_file(const std::string& path) {
 
 Status check(const LinkSpec& spec) {
   if (spec.host.empty() || spec.port.empty()) return refused(spec, "an address is needed");
-  for (const std::string* file : {&spec.authority_file, &spec.certificate_file, &spec.key_file}) PR_TRY(readable(*file));
+  for (const std::string* file : {&spec.authority_file, &spec.certificate_file, &spec.key_file})
+    PR_TRY(readable(*file));
   switch (spec.dialect) {
     case device::Dialect::polatis_netconf:
       if (spec.host_key.empty()) return refused(spec, "the host key of the switch is needed, or a known_hosts file");
       if (spec.credentials.user.empty()) return refused(spec, "a user is needed");
-      if (spec.credentials.password.empty() && spec.key_file.empty()) return refused(spec, "a password or key is needed");
+      if (spec.credentials.password.empty() && spec.key_file.empty())
+        return refused(spec, "a password or key is needed");
       return {};
     case device::Dialect::polatis_restconf:
     case device::Dialect::ocp_gnmi:
@@ -81,13 +84,15 @@ Status check(const LinkSpec& spec) {
     case device::Dialect::polatis_scpi:
     case device::Dialect::polatis_tl1:
     case device::Dialect::calient_tl1:
-    case device::Dialect::glimmerglass_tl1: return {};   // have no protection: an isolated network is the operator's duty
+    case device::Dialect::glimmerglass_tl1:
+      return {};  // have no protection: an isolated network is the operator's duty
   }
   return {};
 }
 
 std::shared_ptr<Link> open_link(boost::asio::io_context& io, const LinkSpec& spec, LinkEvents events) {
-  if (auto safe = check(spec); !safe) return std::make_shared<NoLink>(io, std::move(safe.error().message), std::move(events));
+  if (auto safe = check(spec); !safe)
+    return std::make_shared<NoLink>(io, std::move(safe.error().message), std::move(events));
   switch (spec.dialect) {
     case device::Dialect::polatis_netconf: return open_netconf_link(spec, std::move(events));
     case device::Dialect::polatis_restconf: return open_http_link(io, spec, std::move(events));

@@ -47,12 +47,13 @@ class StreamPeer : public std::enable_shared_from_this<StreamPeer> {
 
  private:
   void read_on() {
-    socket_.async_read_some(asio::buffer(buffer_), [self = shared_from_this()](const Problem& problem, std::size_t size) {
-      if (self->closed_) return;
-      if (problem) return self->end();
-      self->take({self->buffer_.data(), size});
-      if (!self->closed_) self->read_on();
-    });
+    socket_.async_read_some(asio::buffer(buffer_),
+                            [self = shared_from_this()](const Problem& problem, std::size_t size) {
+                              if (self->closed_) return;
+                              if (problem) return self->end();
+                              self->take({self->buffer_.data(), size});
+                              if (!self->closed_) self->read_on();
+                            });
   }
 
   void take(std::string_view bytes) {
@@ -91,7 +92,8 @@ class StreamPeer : public std::enable_shared_from_this<StreamPeer> {
 
 }  // namespace
 
-Result<std::unique_ptr<Listener>> listen_for_streams(asio::io_context& io, const ListenerSpec& spec, ListenerEvents events) {
+Result<std::unique_ptr<Listener>> listen_for_streams(asio::io_context& io, const ListenerSpec& spec,
+                                                     ListenerEvents events) {
   const auto strand = asio::make_strand(io);
   PR_ASSIGN(auto acceptor, open_acceptor(io, strand, spec));
   const bool framed = spec.dialect == device::Dialect::polatis_netconf;

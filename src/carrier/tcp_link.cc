@@ -21,7 +21,11 @@ using Problem = boost::system::error_code;
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(asio::io_context& io, const LinkSpec& spec, LinkEvents events)
-      : gate(std::move(events)), strand_(asio::make_strand(io)), resolver_(strand_), socket_(strand_), timer_(strand_),
+      : gate(std::move(events)),
+        strand_(asio::make_strand(io)),
+        resolver_(strand_),
+        socket_(strand_),
+        timer_(strand_),
         spec_(spec) {}
 
   void begin() {
@@ -70,13 +74,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void read_on() {
-    socket_.async_read_some(asio::buffer(buffer_), [self = shared_from_this()](const Problem& problem, std::size_t size) {
-      if (problem) return self->end(problem.message());
-      device::Frame frame;
-      frame.body.assign(self->buffer_.data(), size);
-      self->gate.frame(std::move(frame));
-      self->read_on();
-    });
+    socket_.async_read_some(asio::buffer(buffer_),
+                            [self = shared_from_this()](const Problem& problem, std::size_t size) {
+                              if (problem) return self->end(problem.message());
+                              device::Frame frame;
+                              frame.body.assign(self->buffer_.data(), size);
+                              self->gate.frame(std::move(frame));
+                              self->read_on();
+                            });
   }
 
   void write_on() {

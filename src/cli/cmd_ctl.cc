@@ -73,8 +73,9 @@ Status submit(const CtlOptions& o) {
   PR_ASSIGN(const JobFile file, read_job_file(o.target));
   PR_ASSIGN(const auto client, connect(o));
   PR_TRY(client->submit(file.job, file.names));
-  return told(o, *client, fmt::format("job {} submitted, epoch {}, {} ports", file.job.job, file.job.job_epoch,
-                                      file.job.ports.size()));
+  return told(
+      o, *client,
+      fmt::format("job {} submitted, epoch {}, {} ports", file.job.job, file.job.job_epoch, file.job.ports.size()));
 }
 
 Status end(const CtlOptions& o) {
@@ -230,16 +231,17 @@ Status emulate_ranks(CtlOptions o) {
   std::sort(all.begin(), all.end());
   const double p50 = quantile_ms(all, 0.5), p99 = quantile_ms(all, 0.99);
   if (o.json) {
-    PR_TRY(print(fmt::format("{{\"ranks\": {}, \"attached\": {}, \"failed\": {}, \"rail\": {}, \"management\": {}, "
-                             "\"failed_operations\": {}, \"seconds\": {:.3f}, \"operations_per_second\": {:.1f}, "
-                             "\"latency_p50_ms\": {:.4f}, \"latency_p99_ms\": {:.4f}}}\n",
-                             spec.ranks, joined.attached, joined.failed, ended.rail, ended.management,
-                             ended.failed_operations, seconds, static_cast<double>(ended.rail) / seconds, p50, p99)));
+    PR_TRY(
+        print(fmt::format("{{\"ranks\": {}, \"attached\": {}, \"failed\": {}, \"rail\": {}, \"management\": {}, "
+                          "\"failed_operations\": {}, \"seconds\": {:.3f}, \"operations_per_second\": {:.1f}, "
+                          "\"latency_p50_ms\": {:.4f}, \"latency_p99_ms\": {:.4f}}}\n",
+                          spec.ranks, joined.attached, joined.failed, ended.rail, ended.management,
+                          ended.failed_operations, seconds, static_cast<double>(ended.rail) / seconds, p50, p99)));
   } else {
-    PR_TRY(print(fmt::format("{} of {} ranks attached; {} operations on rails, {} on the management path, {} failed, in "
-                             "{:.1f} s\nfrom the last announcement to the last start: median {:.3f} ms, p99 {:.3f} ms\n",
-                             joined.attached, spec.ranks, ended.rail, ended.management, ended.failed_operations, seconds,
-                             p50, p99)));
+    PR_TRY(print(fmt::format(
+        "{} of {} ranks attached; {} operations on rails, {} on the management path, {} failed, in "
+        "{:.1f} s\nfrom the last announcement to the last start: median {:.3f} ms, p99 {:.3f} ms\n",
+        joined.attached, spec.ranks, ended.rail, ended.management, ended.failed_operations, seconds, p50, p99)));
   }
   if (joined.attached == spec.ranks && joined.failed == 0) return {};
   return fail(ErrorCode::io, fmt::format("not all ranks attached: {}", joined.trouble));

@@ -599,7 +599,8 @@ class Commands {
         ->option_text("N");
     ctl_action(c, "watch", Ctl::watch, "Audit records and alarms from now on, a line each");
     CLI::App& probe = ctl_action(c, "probe", Ctl::probe,
-                                 "First contact with a switch, read-only: identity, abilities, circuits, light", "SWITCH",
+                                 "First contact with a switch, read-only: identity, abilities, circuits, light",
+                                 "SWITCH",
                                  "Name of a switch of the daemon; with --dialect: host:port, reached from here");
     probe.add_option("--dialect", ctl_.dialect, "Not through the daemon: polatis-scpi, polatis-tl1, calient-tl1, ...")
         ->option_text("NAME");
@@ -695,10 +696,12 @@ class Commands {
     c.add_option("--etcd", replay_.endpoints, "Or: a member of the etcd cluster that keeps it; may be repeated")
         ->option_text("HOST:PORT")
         ->allow_extra_args(false);
-    c.add_option("--prefix", replay_.prefix, "etcd: what the keys begin with (default: /photonrail)")->option_text("TEXT");
+    c.add_option("--prefix", replay_.prefix, "etcd: what the keys begin with (default: /photonrail)")
+        ->option_text("TEXT");
     c.add_option("--certificate", replay_.certificate, "etcd: our certificate as a client (PEM)")->option_text("FILE");
     c.add_option("--key", replay_.key, "... its private key (PEM)")->option_text("FILE");
-    c.add_option("--authority", replay_.authority, "... who signs the members' certificates (PEM)")->option_text("FILE");
+    c.add_option("--authority", replay_.authority, "... who signs the members' certificates (PEM)")
+        ->option_text("FILE");
     c.add_option("--to", replay_.to, "Only the first so many records")
         ->check(CLI::PositiveNumber)
         ->option_text("N");

@@ -55,9 +55,10 @@ report::Table circuit_table(const daemon::StatusReport& status, const wire::Swit
                       {},
                       {}};
   for (const daemon::CircuitStatus& c : status.circuits) {
-    table.rows.push_back({ocs_name(c.ocs, names), std::to_string(c.pair.in), std::to_string(c.pair.out), yes(c.intended),
-                          yes(c.applied), device::name(c.light), c.power_dbm ? fmt::format("{:.2f}", *c.power_dbm) : "-",
-                          or_dash(c.job), std::to_string(c.holds)});
+    table.rows.push_back({ocs_name(c.ocs, names), std::to_string(c.pair.in), std::to_string(c.pair.out),
+                          yes(c.intended), yes(c.applied), device::name(c.light),
+                          c.power_dbm ? fmt::format("{:.2f}", *c.power_dbm) : "-", or_dash(c.job),
+                          std::to_string(c.holds)});
   }
   if (table.rows.empty()) table.notes.push_back("no circuits");
   return table;
@@ -86,10 +87,10 @@ report::Table job_table(const daemon::StatusReport& status) {
   for (const daemon::JobStatus& j : status.jobs) {
     const auto& c = j.counts;
     std::vector<std::string> row = {j.job};
-    for (const std::uint64_t n : {j.job_epoch, std::uint64_t{j.ranks}, std::uint64_t{j.attached}, std::uint64_t{j.lost},
-                                  std::uint64_t{j.groups}, std::uint64_t{j.waiting}, std::uint64_t{j.granted},
-                                  c.operations, c.batched, c.switches, c.switches_ahead, c.mispredictions, c.guard_fired,
-                                  c.failed}) {
+    for (const std::uint64_t n :
+         {j.job_epoch, std::uint64_t{j.ranks}, std::uint64_t{j.attached}, std::uint64_t{j.lost},
+          std::uint64_t{j.groups}, std::uint64_t{j.waiting}, std::uint64_t{j.granted}, c.operations, c.batched,
+          c.switches, c.switches_ahead, c.mispredictions, c.guard_fired, c.failed}) {
       row.push_back(std::to_string(n));
     }
     row.push_back(j.recovering ? "recovering" : "running");
@@ -114,16 +115,10 @@ json::object counts_json(const control::CoordinatorCounts& c) {
 }
 
 json::object event_object(const wire::Event& e) {
-  return {{"time", e.time},
-          {"level", e.level},
-          {"who", e.record.who},
-          {"action", e.record.action},
-          {"job", e.record.job},
-          {"epoch", e.record.epoch},
-          {"request", e.record.request},
-          {"before", e.record.before},
-          {"after", e.record.after},
-          {"detail", e.record.detail}};
+  return {
+      {"time", e.time},          {"level", e.level},         {"who", e.record.who},         {"action", e.record.action},
+      {"job", e.record.job},     {"epoch", e.record.epoch},  {"request", e.record.request}, {"before", e.record.before},
+      {"after", e.record.after}, {"detail", e.record.detail}};
 }
 
 }  // namespace
@@ -132,7 +127,8 @@ std::string status_text(const daemon::StatusReport& status, const wire::SwitchNa
                         const report::TextStyle& style) {
   std::string out;
   if (part == StatusPart::all) {
-    out += fmt::format("epoch {}, {}\n\n", status.epoch, status.leading ? "leading" : "not leading: nothing is granted");
+    out +=
+        fmt::format("epoch {}, {}\n\n", status.epoch, status.leading ? "leading" : "not leading: nothing is granted");
     out += report::render_table(switch_table(status), style) + "\n";
   }
   if (part != StatusPart::circuits) out += report::render_table(job_table(status), style);
@@ -224,8 +220,10 @@ std::string event_json(const wire::Event& event) { return json::serialize(event_
 std::string event_line(const wire::Event& e) {
   if (e.level != "audit") return fmt::format("{} {}: {}\n", e.time, e.level, e.record.detail);
   std::string line = fmt::format("{} {} {}", e.time, e.record.who, e.record.action);
-  for (const auto& [key, value] :
-       {std::pair{"job", e.record.job}, {"before", e.record.before}, {"after", e.record.after}, {"", e.record.detail}}) {
+  for (const auto& [key, value] : {std::pair{"job", e.record.job},
+                                   {"before", e.record.before},
+                                   {"after", e.record.after},
+                                   {"", e.record.detail}}) {
     if (!value.empty()) line += fmt::format(" {}{}{}", key, *key == '\0' ? "" : " ", value);
   }
   return line + "\n";

@@ -82,13 +82,14 @@ Result<JobFile> read_job_file(const std::string& path) {
     const JobText& j = doc.value;
     for (std::size_t i = 0; i < j.ports.size(); ++i) {
       const std::string problem = add_ports(j.ports[i], out.names, out.job.ports);
-      if (!problem.empty()) doc.diagnostics.error(doc.span(fmt::format("ports[{}]", i)), "no port of a switch", problem);
+      if (!problem.empty())
+        doc.diagnostics.error(doc.span(fmt::format("ports[{}]", i)), "no port of a switch", problem);
     }
     if (doc.diagnostics.has_errors()) return;
     const std::size_t ranks = out.job.ports.size() / j.ports_per_rank;
     if (out.job.ports.empty() || out.job.ports.size() % j.ports_per_rank != 0) {
-      doc.diagnostics.error(doc.span("ports"), fmt::format("{} ports are not {} for each rank", out.job.ports.size(),
-                                                           j.ports_per_rank));
+      doc.diagnostics.error(doc.span("ports"),
+                            fmt::format("{} ports are not {} for each rank", out.job.ports.size(), j.ports_per_rank));
     } else if (!j.domains.empty() && j.domains.size() != ranks) {
       doc.diagnostics.error(doc.span("domains"), fmt::format("{} domains for {} ranks", j.domains.size(), ranks));
     }

@@ -24,7 +24,8 @@ GroupHandle RankSession::add_group(std::string key, std::vector<control::Rank> m
 
 Sequence RankSession::issue(GroupHandle handle, bool alone) {
   Group& group = groups_[handle];
-  PR_CHECK(group.ready && group.rail, "an operation of a group that the daemon does not know, or that needs no circuits");
+  PR_CHECK(group.ready && group.rail,
+           "an operation of a group that the daemon does not know, or that needs no circuits");
   leave_batches(&group);
   ++group.issued;
   group.alone.push_back(alone && last_issued_ == handle);
@@ -211,7 +212,7 @@ void RankSession::on(const control::Granted& message, Instant) {
   group->last_grant = {message.first, message.last, message.path};
   group->grants.push_back(group->last_grant);
   group->limited = false;
-  stop_if_left(*group);   // it may have come too late
+  stop_if_left(*group);  // it may have come too late
 }
 
 void RankSession::on(const control::Stop& message, Instant) {
@@ -262,8 +263,10 @@ void RankSession::on(const control::Refused& message, Instant) {
   using Code = control::Refused::Code;
   const bool for_good = message.code == Code::stale_epoch || message.code == Code::not_yours ||
                         message.code == Code::unknown_job || message.code == Code::bad_request;
-  if (for_good && message.retry_after == Duration::zero()) failure_ = message.text;
-  else retry_after_ = message.retry_after;
+  if (for_good && message.retry_after == Duration::zero())
+    failure_ = message.text;
+  else
+    retry_after_ = message.retry_after;
 }
 
 void RankSession::tick(Instant now) {

@@ -7,15 +7,14 @@
 //   session.finished(group, n)                            -> reported, in order of the group
 //   session.waiting(group, n)                             -> tells the daemon what the program waits for
 //
-// Safety: an operation starts only after a grant that covers it, and never once the lease is over. The lease counts from
-// the moment at which the message that renewed it was *sent*, less the margin, so that clocks need not agree (only their
-// rates, to margin / lease). What was started is finished by the caller whatever happens; the daemon keeps its circuits.
-// A rank that was given up by the daemon (lease over, newer life of the job) has failed for good: `failed()`.
-// A program that issues an operation of another group before it has issued all of a batch has left the batch: the session
-// says so (Stopped) before it announces, and starts no more of the batch until the daemon has limited it.
+// Safety: an operation starts only after a grant that covers it, and never once the lease is over. The lease counts
+// from the moment at which the message that renewed it was *sent*, less the margin, so that clocks need not agree (only
+// their rates, to margin / lease). What was started is finished by the caller whatever happens; the daemon keeps its
+// circuits. A rank that was given up by the daemon (lease over, newer life of the job) has failed for good: `failed()`.
+// A program that issues an operation of another group before it has issued all of a batch has left the batch: the
+// session says so (Stopped) before it announces, and starts no more of the batch until the daemon has limited it.
 // Nothing is sent twice on one stream; on a new stream Hello says where the rank stands, and what the daemon may not
-// have heard is said again. Whatever comes twice or late is ignored.
-// One thread.
+// have heard is said again. Whatever comes twice or late is ignored. One thread.
 #pragma once
 
 #include <deque>
@@ -29,14 +28,14 @@
 
 namespace photonrail::client {
 
-using GroupHandle = std::uint32_t;      // of this session, dense in order of add_group
+using GroupHandle = std::uint32_t;  // of this session, dense in order of add_group
 inline constexpr GroupHandle kNoHandle = 0xffffffff;
 
 struct RankSessionSpec {
   std::string job;
   std::uint64_t job_epoch = 0;
   control::Rank rank = 0;
-  std::uint64_t incarnation = 0;        // a fresh random number for each start of the process
+  std::uint64_t incarnation = 0;  // a fresh random number for each start of the process
   std::string version;
 };
 
@@ -59,13 +58,13 @@ class RankSession {
   // ---- the program
   GroupHandle add_group(std::string key, std::vector<control::Rank> members, control::RegisterGroup::Shape shape);
   bool ready(GroupHandle group) const { return groups_[group].ready; }
-  bool rail(GroupHandle group) const { return groups_[group].rail; }   // else: no operation of it asks the daemon
+  bool rail(GroupHandle group) const { return groups_[group].rail; }  // else: no operation of it asks the daemon
   // Needs ready() and rail(). `alone`: of no other group an operation has been issued and not yet waited for.
   control::Sequence issue(GroupHandle group, bool alone);
   // An operation of a group that does not ask the daemon (not rail()): the program's order counts all of them.
   void issued_elsewhere();
-  void finished(GroupHandle group, control::Sequence sequence);        // of one that was started
-  void waiting(GroupHandle group, control::Sequence sequence);         // of one that was issued and not started
+  void finished(GroupHandle group, control::Sequence sequence);  // of one that was started
+  void waiting(GroupHandle group, control::Sequence sequence);   // of one that was issued and not started
   std::vector<Start> take_starts(Instant now);
   std::vector<FailedOperation> take_failures();
   bool started(GroupHandle group, control::Sequence sequence) const { return sequence <= groups_[group].started; }
@@ -77,7 +76,7 @@ class RankSession {
   void tick(Instant now);
   Instant next_deadline() const { return next_renewal_; }
   std::vector<control::RankMessage> take_messages();
-  Duration retry_after() const { return retry_after_; }   // before the stream is opened again
+  Duration retry_after() const { return retry_after_; }  // before the stream is opened again
   bool attached() const { return attached_; }
   bool lease_valid(Instant now) const { return attached_once_ && now < lease_until_; }
   bool failed() const { return !failure_.empty(); }
@@ -95,16 +94,16 @@ class RankSession {
     bool ready = false, rail = false;
     control::GroupId id = 0;
     control::Sequence issued = 0, started = 0, finished = 0, announced = 0;
-    control::Sequence reported = 0;           // of finished, on this stream
-    std::vector<bool> alone;                  // of the operations from started + 1 on
-    std::deque<Range> grants;                 // those not yet finished
-    Range last_grant;                         // also when it is finished; its first is the highest seen
-    control::Sequence left_at = 0;            // `issued` when something of another group was last issued
-    bool limited = false;                     // last_grant was cut to what some member has started: all of it will be
-    std::deque<control::Sequence> early;      // finished beyond `finished`, ascending
-    bool stopped = false;                     // start nothing beyond stop_at until the limit comes
+    control::Sequence reported = 0;       // of finished, on this stream
+    std::vector<bool> alone;              // of the operations from started + 1 on
+    std::deque<Range> grants;             // those not yet finished
+    Range last_grant;                     // also when it is finished; its first is the highest seen
+    control::Sequence left_at = 0;        // `issued` when something of another group was last issued
+    bool limited = false;                 // last_grant was cut to what some member has started: all of it will be
+    std::deque<control::Sequence> early;  // finished beyond `finished`, ascending
+    bool stopped = false;                 // start nothing beyond stop_at until the limit comes
     control::Sequence stop_at = 0;
-    control::Sequence failed_from = 0;        // this one and later ones never start; 0: none
+    control::Sequence failed_from = 0;  // this one and later ones never start; 0: none
   };
 
   void announce_pending(Group& group);
@@ -133,9 +132,9 @@ class RankSession {
   control::Epoch epoch_ = 0;
   Duration lease_{}, margin_{}, retry_after_{};
   Instant lease_until_{}, next_renewal_ = kNever;
-  std::optional<std::pair<GroupHandle, control::Sequence>> waiting_;   // what the program waits for, as far as it said
-  GroupHandle last_issued_ = kNoHandle;       // group of the last operation
-  std::deque<Instant> asked_;                 // when Hello and each Renew without an answer were sent
+  std::optional<std::pair<GroupHandle, control::Sequence>> waiting_;  // what the program waits for, as far as it said
+  GroupHandle last_issued_ = kNoHandle;                               // group of the last operation
+  std::deque<Instant> asked_;  // when Hello and each Renew without an answer were sent
 };
 
 }  // namespace photonrail::client

@@ -50,10 +50,10 @@ class EmulatedBox {
 };
 
 struct CarrierSpec {
-  bool cut = false;            // byte streams arrive in random pieces
-  double lost = 0;             // probability for each frame from the box
-  double repeated = 0;         // comes once more, at once or just before the next frame
-  double noise = 0;            // bytes that are no message come before it
+  bool cut = false;     // byte streams arrive in random pieces
+  double lost = 0;      // probability for each frame from the box
+  double repeated = 0;  // comes once more, at once or just before the next frame
+  double noise = 0;     // bytes that are no message come before it
   Duration latency = std::chrono::microseconds(100);
   std::uint64_t seed = 1;
 };
@@ -65,8 +65,8 @@ class Carrier {
 
   // (Re)connects, and runs until the answer.
   Answer connect();
-  // Runs a command to its answer; it expires after `timeout`. The connection is renewed first where the driver wants it,
-  // where the last one was not identified, and after three commands in a row without an answer.
+  // Runs a command to its answer; it expires after `timeout`. The connection is renewed first where the driver wants
+  // it, where the last one was not identified, and after three commands in a row without an answer.
   Answer run(const Command& command, Duration timeout = std::chrono::seconds(2));
   void begin(const Command& command);
   Answer finish(Duration timeout = std::chrono::seconds(2));
@@ -84,8 +84,8 @@ class Carrier {
   Instant now() const { return now_; }
   bool connected() const { return connected_; }
   std::size_t stray_answers() const { return stray_answers_; }  // that came without a command
-  const std::string& sent() const { return sent_; }    // bodies of all frames to the box
-  const std::string& heard() const { return heard_; }  // and from it, as it sent them
+  const std::string& sent() const { return sent_; }             // bodies of all frames to the box
+  const std::string& heard() const { return heard_; }           // and from it, as it sent them
 
  private:
   void flush();
@@ -100,10 +100,10 @@ class Carrier {
   ConnectionId connection_ = 0;
   bool connected_ = false;
   bool identified_ = false;
-  unsigned silences_ = 0;        // commands in a row that expired
+  unsigned silences_ = 0;  // commands in a row that expired
   Instant now_{};
-  Instant heard_at_{};           // the last reply
-  std::optional<Frame> again_;   // a repeated frame that is still to come
+  Instant heard_at_{};          // the last reply
+  std::optional<Frame> again_;  // a repeated frame that is still to come
   std::size_t stray_answers_ = 0;
   std::string sent_, heard_;
 };

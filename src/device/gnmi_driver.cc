@@ -17,14 +17,14 @@ using namespace gnmi_model;
 
 constexpr std::size_t kPairsPerSet = 256;
 constexpr const char* kSonicConfig = "CONFIG_DB/localhost/OCS_CROSS_CONNECT";
-constexpr int kNotFound = 5, kUnimplemented = 12;   // codes of gRPC
+constexpr int kNotFound = 5, kUnimplemented = 12;  // codes of gRPC
 constexpr const char* kSonicState = "STATE_DB/localhost/OCS_CROSS_CONNECT";
 
 // Codes of gRPC that say that nothing was done.
 bool refuses(int code) {
   constexpr int kInvalidArgument = 3, kAlreadyExists = 6, kPermissionDenied = 7, kResourceExhausted = 8,
                 kFailedPrecondition = 9, kAborted = 10, kUnauthenticated = 16;
-  constexpr int kRefusals[] = {kInvalidArgument,   kNotFound, kAlreadyExists, kPermissionDenied, kResourceExhausted,
+  constexpr int kRefusals[] = {kInvalidArgument,    kNotFound, kAlreadyExists, kPermissionDenied, kResourceExhausted,
                                kFailedPrecondition, kAborted,  kUnimplemented, kUnauthenticated};
   return std::find(std::begin(kRefusals), std::end(kRefusals), code) != std::end(kRefusals);
 }
@@ -65,7 +65,8 @@ std::optional<json::value> parsed(std::string_view text) {
 
 std::string_view GnmiDriver::path_of(Step step) const {
   switch (step) {
-    case kIdentity: return ocp() ? "components/component[name=chassis]/state" : "STATE_DB/localhost/CHASSIS_INFO/chassis 1";
+    case kIdentity:
+      return ocp() ? "components/component[name=chassis]/state" : "STATE_DB/localhost/CHASSIS_INFO/chassis 1";
     case kPorts: return ocp() ? "components" : "STATE_DB/localhost/OCS_PORT";
     case kConfig: return kSonicConfig;
     default: return ocp() ? "connections" : kSonicState;
@@ -90,12 +91,12 @@ std::vector<MessageDriver::Request> GnmiDriver::greeting() {
   configured_.clear();
   stream_.clear();
   capabilities_ = Capabilities{};
-  capabilities_.atomic_batch = ocp();     // SONiC may apply a part (design document, open question)
+  capabilities_.atomic_batch = ocp();  // SONiC may apply a part (design document, open question)
   capabilities_.events = true;
   capabilities_.power = ocp();
   capabilities_.status = true;
   capabilities_.port_control = true;
-  capabilities_.login = true;             // by mutual TLS
+  capabilities_.login = true;  // by mutual TLS
   capabilities_.on_conflict = ocp() ? OnConflict::rejects : OnConflict::steals;
   capabilities_.max_batch = kPairsPerSet;
   capabilities_.settle_typical = milliseconds(100);  // assumption: liquid crystal takes hundreds, MEMS tens
@@ -143,8 +144,9 @@ MessageDriver::Request GnmiDriver::set(const std::vector<CrossConnect>& remove, 
     fill(*update.mutable_path(), path_of(name));
     json::value value;
     if (ocp()) {
-      value = {{"config", {{"name", name}, {"input-port-name", input_name(pair.in)},
-                           {"output-port-name", output_name(pair.out)}}}};
+      value = {
+          {"config",
+           {{"name", name}, {"input-port-name", input_name(pair.in)}, {"output-port-name", output_name(pair.out)}}}};
     } else {
       value = {{"a_side", input_name(pair.in)}, {"b_side", output_name(pair.out)}};
     }
@@ -215,7 +217,7 @@ MessageDriver::Verdict GnmiDriver::on_reply(const Request& request, const Frame&
   if (step == kCapabilities && frame.status == kUnimplemented) return {true, Outcome::applied};
   if (frame.status != 0) {
     append_text(answer_.device_text, fmt::format("gRPC code {}: {}", frame.status, shown_text(frame.body, "")));
-    const bool empty = frame.status == kNotFound && (step == kConfig || step == kState);   // not found: an empty table
+    const bool empty = frame.status == kNotFound && (step == kConfig || step == kState);  // not found: an empty table
     if (empty) return {true, Outcome::applied};
     return {true, refuses(frame.status) ? Outcome::rejected : Outcome::failed};
   }
@@ -256,9 +258,12 @@ bool GnmiDriver::read_identity(std::string_view text) {
   const std::string model = text_of(member(*value, ocp() ? "part-no" : "model"));
   const auto size = size_in_model(model);
   if (!size) return false;
-  identity_ = {text_of(member(*value, ocp() ? "mfg-name" : "manufacturer")), model,
+  identity_ = {text_of(member(*value, ocp() ? "mfg-name" : "manufacturer")),
+               model,
                text_of(member(*value, ocp() ? "serial-no" : "serial")),
-               text_of(member(*value, ocp() ? "firmware-version" : "revision")), size->inputs, size->outputs};
+               text_of(member(*value, ocp() ? "firmware-version" : "revision")),
+               size->inputs,
+               size->outputs};
   return true;
 }
 
@@ -274,8 +279,10 @@ bool GnmiDriver::read_connections(Step step, std::string_view text) {
     for (const auto& [key, entry] : *table) {
       const auto pair = cross_connect_named(key);
       if (!pair || !in_range(*pair)) return false;
-      if (step == kConfig) configured_.insert(*pair);
-      else answer_.snapshot.connections.push_back(*pair);
+      if (step == kConfig)
+        configured_.insert(*pair);
+      else
+        answer_.snapshot.connections.push_back(*pair);
     }
     return true;
   }
@@ -336,7 +343,7 @@ bool GnmiDriver::read_ports(std::string_view text) {
 bool GnmiDriver::on_unasked(const Frame& frame) {
   const bool ended = frame.verb == "end" || (frame.verb == "Subscribe" && frame.status != 0);
   if (ended && !stream_.empty() && frame.target == stream_) {
-    stream_.clear();     // asked for again with the next read
+    stream_.clear();  // asked for again with the next read
     return true;
   }
   if (frame.verb != "Subscribe" || frame.status != 0 || frame.target != stream_) return false;

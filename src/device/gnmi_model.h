@@ -1,7 +1,8 @@
 // The two data models that optical switches show over gNMI, as far as drivers and front ends use them.
 //
-// ocp (OCP optical circuit switching sub-project, connection-management YANG v0.8.0, a draft: names are in one place here)
-//   /connections/port-connection[name=N]/config {name, input-port-name, output-port-name}, state {status, status-reason}
+// ocp (OCP optical circuit switching sub-project, connection-management YANG v0.8.0, a draft: names are in one place
+// here)
+//   /connections/port-connection[name=N]/config {name, input-port-name, output-port-name}, state {status}
 //   /components/component[name=P]/ocp-ocs-port/config {enabled}, state {status, output-optical-power}
 //   /components/component[name=chassis]/state {mfg-name, part-no, serial-no, firmware-version}
 // sonic (SONiC OCS design, sonic-net/SONiC PR 2269; origin sonic-db)
@@ -25,7 +26,7 @@ enum class Profile : std::uint8_t { ocp, sonic };
 
 std::string input_name(Position in);
 std::string output_name(Position out);
-std::optional<Position> input_named(std::string_view name);    // 1..65535 and A
+std::optional<Position> input_named(std::string_view name);  // 1..65535 and A
 std::optional<Position> output_named(std::string_view name);
 // "1A-2B"
 std::string cross_connect_name(const CrossConnect& pair);
@@ -39,7 +40,7 @@ const char* sonic_status(PortStatus status);
 // A path in text, keys in brackets: "connections/port-connection[name=x]/config". Exact for names without '/', '[', ']'
 // and values without ']'.
 struct Element {
-  std::string name, key, value;    // key empty where there is none
+  std::string name, key, value;  // key empty where there is none
 };
 std::vector<Element> elements(std::string_view path);
 

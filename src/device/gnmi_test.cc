@@ -1,5 +1,5 @@
-// gNMI dialects: messages written by hand against the gNMI specification, the draft of the OCP sub-project and the design
-// document of SONiC.
+// gNMI dialects: messages written by hand against the gNMI specification, the draft of the OCP sub-project and the
+// design document of SONiC.
 #include <gnmi/gnmi.pb.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -50,9 +50,10 @@ struct Gnmi : Dialogue {
   explicit Gnmi(Dialect dialect, int subscribe_status = 0) : Dialogue(dialect) {
     driver->connected();
     reply_to(sent(), gnmi::CapabilityResponse().SerializeAsString());
-    reply_to(sent(), update_response(dialect == Dialect::ocp_gnmi
-                                         ? R"({"mfg-name":"Maker","part-no":"EMU-16x16","serial-no":"7","firmware-version":"2"})"
-                                         : R"({"manufacturer":"Maker","model":"EMU-16x16","serial":"7","revision":"2"})"));
+    reply_to(sent(), update_response(
+                         dialect == Dialect::ocp_gnmi
+                             ? R"({"mfg-name":"Maker","part-no":"EMU-16x16","serial-no":"7","firmware-version":"2"})"
+                             : R"({"manufacturer":"Maker","model":"EMU-16x16","serial":"7","revision":"2"})"));
     stream = sent();
     reply_to(stream, subscribe_status == 0 ? sync() : "", subscribe_status);
     identified = answer();
@@ -216,11 +217,12 @@ TEST(GnmiDriver, MakesEventsOfUpdatesAndSubscribesAgainWhenTheStreamEnds) {
 
 TEST(GnmiDriver, RefusesWhatMakesNoSense) {
   Gnmi box(Dialect::ocp_gnmi);
-  for (const char* json : {"[]", "{", R"({"port-connection":{}})", R"({"port-connection":[{}]})", "7",
-                           R"({"port-connection":[{"name":"a","config":{"input-port-name":"1B","output-port-name":"2B"}}]})",
-                           R"({"port-connection":[{"name":"a","config":{"input-port-name":"0A","output-port-name":"2B"}}]})",
-                           R"({"port-connection":[{"name":"a]","config":{"input-port-name":"1A","output-port-name":"2B"}}]})",
-                           R"({"port-connection":[{"name":"a","config":{"input-port-name":"1A","output-port-name":"17B"}}]})"}) {
+  for (const char* json :
+       {"[]", "{", R"({"port-connection":{}})", R"({"port-connection":[{}]})", "7",
+        R"({"port-connection":[{"name":"a","config":{"input-port-name":"1B","output-port-name":"2B"}}]})",
+        R"({"port-connection":[{"name":"a","config":{"input-port-name":"0A","output-port-name":"2B"}}]})",
+        R"({"port-connection":[{"name":"a]","config":{"input-port-name":"1A","output-port-name":"2B"}}]})",
+        R"({"port-connection":[{"name":"a","config":{"input-port-name":"1A","output-port-name":"17B"}}]})"}) {
     box.read(json);
     EXPECT_EQ(box.answer().outcome, Outcome::unknown) << json;
   }
@@ -259,8 +261,9 @@ TEST(GnmiTree, PutsLeavesTogether) {
   leaf(notification, entry + "config/input-port-name").mutable_val()->set_string_val("1A");
   leaf(notification, entry + "config/output-port-name").mutable_val()->set_json_ietf_val("\"2B\"");
   leaf(notification, entry + "state").mutable_val()->set_json_val(R"({"status":"CONNECTED"})");
-  leaf(notification, "port-connection[name=b]/config").mutable_val()->set_json_ietf_val(
-      R"({"input-port-name":"3A","output-port-name":"4B"})");
+  leaf(notification, "port-connection[name=b]/config")
+      .mutable_val()
+      ->set_json_ietf_val(R"({"input-port-name":"3A","output-port-name":"4B"})");
   box.reply_to(box.sent(), response.SerializeAsString());
   const Answer answer = box.answer();
   EXPECT_EQ(answer.outcome, Outcome::applied);
@@ -328,12 +331,13 @@ struct Box {
 };
 
 std::string ocp_delete(const std::string& name) {
-  return "delete { elem { name: 'connections' } elem { name: 'port-connection' key { key: 'name' value: '" + name + "' } } } ";
+  return "delete { elem { name: 'connections' } elem { name: 'port-connection' key { key: 'name' value: '" + name +
+         "' } } } ";
 }
 
 std::string ocp_update(const std::string& name, const std::string& in, const std::string& out) {
-  return "update { path { elem { name: 'connections' } elem { name: 'port-connection' key { key: 'name' value: '" + name +
-         R"(' } } } val { json_ietf_val: '{"config":{"name":")" + name + R"(","input-port-name":")" + in +
+  return "update { path { elem { name: 'connections' } elem { name: 'port-connection' key { key: 'name' value: '" +
+         name + R"(' } } } val { json_ietf_val: '{"config":{"name":")" + name + R"(","input-port-name":")" + in +
          R"(","output-port-name":")" + out + R"("}}' } } )";
 }
 
@@ -352,7 +356,9 @@ TEST(GnmiFrontEnd, RefusesAWholeSetThatItCannotCarryOut) {
   EXPECT_EQ(box.set(ocp_update("a", "1A", "2B")), 0);
   EXPECT_EQ(box.set(ocp_update("b", "3A", "4B") + ocp_update("c", "2A", "2B")), 9);
   EXPECT_EQ(box.set(ocp_update("b", "3A", "4B") + ocp_update("c", "2A", "17B")), 3);
-  EXPECT_EQ(box.set(ocp_update("b", "3A", "4B") + "update { path { elem { name: 'system' } } val { json_ietf_val: '{}' } }"), 3);
+  EXPECT_EQ(
+      box.set(ocp_update("b", "3A", "4B") + "update { path { elem { name: 'system' } } val { json_ietf_val: '{}' } }"),
+      3);
   EXPECT_EQ(box.matrix(), (Pairs{{0, 1}}));
   EXPECT_EQ(box.ask("Set", "\x08\xff\xff").front().status, 3);
   EXPECT_EQ(box.ask("Reboot", "").front().status, 12);
@@ -372,11 +378,12 @@ TEST(GnmiFrontEnd, KeepsInvalidEntriesUntilTheyAreDeleted) {
 }
 
 std::string sonic_path(const std::string& table, const std::string& key) {
-  return "elem { name: 'CONFIG_DB' } elem { name: 'localhost' } elem { name: '" + table + "' } elem { name: '" + key + "' } ";
+  return "elem { name: 'CONFIG_DB' } elem { name: 'localhost' } elem { name: '" + table + "' } elem { name: '" + key +
+         "' } ";
 }
 std::string sonic_update(const std::string& a, const std::string& b) {
-  return "update { path { " + sonic_path("OCS_CROSS_CONNECT", a + "-" + b) + R"(} val { json_ietf_val: '{"a_side":")" + a +
-         R"(","b_side":")" + b + R"("}' } } )";
+  return "update { path { " + sonic_path("OCS_CROSS_CONNECT", a + "-" + b) + R"(} val { json_ietf_val: '{"a_side":")" +
+         a + R"(","b_side":")" + b + R"("}' } } )";
 }
 
 TEST(GnmiFrontEnd, StealsBusyPortsAsSonicDoes) {
@@ -387,7 +394,9 @@ TEST(GnmiFrontEnd, StealsBusyPortsAsSonicDoes) {
   EXPECT_EQ(box.set("delete { " + sonic_path("OCS_CROSS_CONNECT", "3A-2B") + "}"), 0);
   EXPECT_TRUE(box.matrix().empty());
   EXPECT_EQ(box.set("update { path { " + sonic_path("OCS_CROSS_CONNECT", "1A-3B") +
-                    R"(} val { json_ietf_val: '{"a_side":"1A","b_side":"2B"}' } })"), 3) << "key and sides differ";
+                    R"(} val { json_ietf_val: '{"a_side":"1A","b_side":"2B"}' } })"),
+            3)
+      << "key and sides differ";
 }
 
 TEST(GnmiFrontEnd, StreamsChangesToWhoSubscribed) {

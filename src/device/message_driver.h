@@ -1,5 +1,5 @@
-// What drivers of request-and-reply protocols (NETCONF, RESTCONF, gNMI) share: a command becomes a list of requests; each
-// is sent when the one before was answered. Sans-IO, as driver.h says.
+// What drivers of request-and-reply protocols (NETCONF, RESTCONF, gNMI) share: a command becomes a list of requests;
+// each is sent when the one before was answered. Sans-IO, as driver.h says.
 #pragma once
 
 #include <deque>
@@ -24,23 +24,23 @@ class MessageDriver : public Driver {
 
  protected:
   struct Request {
-    int step = 0;                       // of the protocol's own list
-    Frame frame;                        // sent when it is its turn; empty verb and body: only waits for a reply
-    std::vector<std::size_t> pairs;     // indices into the command's pairs that it writes
-    std::vector<Position> outputs;      // that it asks for
+    int step = 0;                    // of the protocol's own list
+    Frame frame;                     // sent when it is its turn; empty verb and body: only waits for a reply
+    std::vector<std::size_t> pairs;  // indices into the command's pairs that it writes
+    std::vector<Position> outputs;   // that it asks for
   };
   struct Verdict {
-    bool mine = false;                  // else the frame is something that was not asked for, or late
-    Outcome outcome = Outcome::applied; // of the request
-    std::vector<Request> clean_up = {}; // sent instead of what was left; then the command ends with `outcome`
+    bool mine = false;                   // else the frame is something that was not asked for, or late
+    Outcome outcome = Outcome::applied;  // of the request
+    std::vector<Request> clean_up = {};  // sent instead of what was left; then the command ends with `outcome`
   };
 
-  virtual std::vector<Request> greeting() = 0;              // its replies fill identity_ and capabilities_
+  virtual std::vector<Request> greeting() = 0;  // its replies fill identity_ and capabilities_
   virtual std::vector<Request> requests_of(const Command& command) = 0;
   // Judges a frame while `request` waits; what was read goes to answer_.
   virtual Verdict on_reply(const Request& request, const Frame& frame) = 0;
-  virtual bool on_unasked(const Frame& frame) = 0;          // an event, or false: a stranger
-  virtual bool replies_are_tagged() const = 0;              // a late reply cannot be taken for another's
+  virtual bool on_unasked(const Frame& frame) = 0;  // an event, or false: a stranger
+  virtual bool replies_are_tagged() const = 0;      // a late reply cannot be taken for another's
   // A request may be completed when it is sent (message ids).
   virtual void stamp(Request& request) = 0;
 
@@ -57,9 +57,9 @@ class MessageDriver : public Driver {
   void finish(Outcome outcome);
   void remove_what_is_there();
 
-  std::deque<Request> requests_;        // the first one is on the wire
-  std::optional<Command> removal_;      // waits for the matrix: these protocols delete by port, whatever it holds
-  std::optional<Outcome> ends_as_;      // while cleaning up
+  std::deque<Request> requests_;    // the first one is on the wire
+  std::optional<Command> removal_;  // waits for the matrix: these protocols delete by port, whatever it holds
+  std::optional<Outcome> ends_as_;  // while cleaning up
   std::vector<Frame> frames_;
   std::deque<Answer> answers_;
   std::vector<Event> events_;

@@ -25,7 +25,8 @@ void MessageFrontEnd::closed(ConnectionId connection, Instant) { sessions_.erase
 
 void MessageFrontEnd::advance(Instant now) {
   model_.advance(now);
-  const bool listening = std::any_of(sessions_.begin(), sessions_.end(), [](const auto& s) { return s.second.subscribed; });
+  const bool listening =
+      std::any_of(sessions_.begin(), sessions_.end(), [](const auto& s) { return s.second.subscribed; });
   const std::vector<Position> changed = listening ? model_.changed_outputs(cursor_) : std::vector<Position>{};
   for (auto& [id, session] : sessions_) {
     if (!model_.up(now) && !std::exchange(session.closed, true)) push(id, {}, now, true);

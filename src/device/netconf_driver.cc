@@ -35,7 +35,7 @@ std::vector<MessageDriver::Request> NetconfDriver::greeting() {
   capabilities_ = Capabilities{};
   capabilities_.power = true;
   capabilities_.port_control = true;
-  capabilities_.login = true;      // by SSH
+  capabilities_.login = true;  // by SSH
   capabilities_.max_batch = kPairsPerEdit;
   capabilities_.settle_typical = milliseconds(200);  // power back on a Series 6000: Opus, arXiv 2602.12521
   capabilities_.settle_max = milliseconds(1000);     // assumption
@@ -45,9 +45,10 @@ std::vector<MessageDriver::Request> NetconfDriver::greeting() {
 
 void NetconfDriver::stamp(Request& request) {
   if (request.step == kHello) {
-    request.frame.body = fmt::format(
-        R"(<hello xmlns="{}"><capabilities><capability>urn:ietf:params:netconf:base:1.0</capability>)"
-        R"(<capability>urn:ietf:params:netconf:base:1.1</capability></capabilities></hello>)", kBase);
+    request.frame.body =
+        fmt::format(R"(<hello xmlns="{}"><capabilities><capability>urn:ietf:params:netconf:base:1.0</capability>)"
+                    R"(<capability>urn:ietf:params:netconf:base:1.1</capability></capabilities></hello>)",
+                    kBase);
     return;
   }
   ++message_id_;
@@ -72,11 +73,12 @@ MessageDriver::Request NetconfDriver::edit(const Command& command, const std::ve
     if (adds) list += fmt::format("<egress>{}</egress>", yang::egress(pair.out, identity_.inputs));
     list += fmt::format("</{}>", name);
   }
-  Request request = plain(kWrite, fmt::format(
-      R"(<edit-config><target><{0}/></target>{1}<config><cross-connects xmlns="{2}" xmlns:nc="{3}">{4})"
-      R"(</cross-connects></config></edit-config>)",
-      candidate_ ? "candidate" : "running", rollback_ ? "<error-option>rollback-on-error</error-option>" : "",
-      yang::kNamespace, kBase, list));
+  Request request = plain(
+      kWrite,
+      fmt::format(R"(<edit-config><target><{0}/></target>{1}<config><cross-connects xmlns="{2}" xmlns:nc="{3}">{4})"
+                  R"(</cross-connects></config></edit-config>)",
+                  candidate_ ? "candidate" : "running",
+                  rollback_ ? "<error-option>rollback-on-error</error-option>" : "", yang::kNamespace, kBase, list));
   if (!candidate_) request.pairs = pairs;
   return request;
 }
@@ -154,7 +156,9 @@ void NetconfDriver::read_hello(const XmlNode& hello) {
     if (text.rfind(yang::kNamespace, 0) == 0 && revision != std::string::npos) {
       old_names_ = text.substr(revision + 9, 10) < yang::kPairSince;
     }
-    const auto has = [&](std::string_view name) { return text.rfind(fmt::format("{}:{}:", kCapability, name), 0) == 0; };
+    const auto has = [&](std::string_view name) {
+      return text.rfind(fmt::format("{}:{}:", kCapability, name), 0) == 0;
+    };
     writable = writable || has("writable-running");
     candidate_ = candidate_ || has("candidate");
     rollback_ = rollback_ || has("rollback-on-error");
@@ -183,8 +187,8 @@ bool NetconfDriver::read_product(const XmlNode& data) {
   const auto size = size_in_model(product.child("model-name").text());
   if (!product || !size) return false;
   const auto text = [&](std::string_view name) { return shown_text(product.child(name).text(), ""); };
-  identity_ = {text("manufacturer"), text("model-name"), text("serial-number"), text("software-version"), size->inputs,
-               size->outputs};
+  identity_ = {text("manufacturer"),     text("model-name"), text("serial-number"),
+               text("software-version"), size->inputs,       size->outputs};
   return true;
 }
 
@@ -208,8 +212,10 @@ void NetconfDriver::read_ports(Step step, const XmlNode& list) {
     const auto output = id ? yang::output_of(*id, identity_.inputs, identity_.outputs) : std::nullopt;
     if (!output) continue;
     OutputReading& reading = answer_.snapshot.outputs[*output];
-    if (step == kPorts) reading.status = yang::status_of(port.child("status").text()).value_or(reading.status);
-    else reading.power_dbm = parse_decimal(port.child("power").text());
+    if (step == kPorts)
+      reading.status = yang::status_of(port.child("status").text()).value_or(reading.status);
+    else
+      reading.power_dbm = parse_decimal(port.child("power").text());
   }
 }
 

@@ -2,11 +2,10 @@
 //
 // A frame is one XML document; the carrier adds the framing of RFC 6242 and SSH. On a new connection both sides say
 // hello; the device's capabilities tell the revision of the module, and with it whether cross-connects are `pair` or
-// `pairs`. Deletes are by operation "remove", which is no error where nothing is. Writes go to the running configuration,
-// or, where the device has only a candidate: lock, edit, commit, unlock, all or nothing; what others left unfinished in
-// the candidate refuses the lock, so it is never committed by us.
-// A reply belongs to the request with its message-id, so late ones are recognised. <ok/> means accepted: light comes
-// later (Reconciler).
+// `pairs`. Deletes are by operation "remove", which is no error where nothing is. Writes go to the running
+// configuration, or, where the device has only a candidate: lock, edit, commit, unlock, all or nothing; what others
+// left unfinished in the candidate refuses the lock, so it is never committed by us. A reply belongs to the request
+// with its message-id, so late ones are recognised. <ok/> means accepted: light comes later (Reconciler).
 #pragma once
 
 #include "device/message_driver.h"
@@ -38,10 +37,10 @@ class NetconfDriver final : public MessageDriver {
   Request edit(const Command& command, const std::vector<std::size_t>& pairs) const;
   std::vector<Request> edits(const Command& command) const;
 
-  std::uint64_t message_id_ = 0;      // of the last request
-  bool old_names_ = false;            // `pairs`
-  bool candidate_ = false;            // running cannot be written
-  bool rollback_ = false;             // rollback-on-error is known
+  std::uint64_t message_id_ = 0;  // of the last request
+  bool old_names_ = false;        // `pairs`
+  bool candidate_ = false;        // running cannot be written
+  bool rollback_ = false;         // rollback-on-error is known
 };
 
 }  // namespace photonrail::device

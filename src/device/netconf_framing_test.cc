@@ -35,8 +35,8 @@ TEST(NetconfFraming, EndsMessagesByAMarkerUntilBothSpeakChunks) {
 }
 
 TEST(NetconfFraming, RefusesWhatIsNoChunk) {
-  for (const char* bytes : {"<rpc/>", "\n##\n", "\n#0\n", "\n#04\nabcd\n##\n", "\n#-1\n", "\n#x\n", "\n#99999999999\n", "\n#\n",
-                            "\n#12345678901234567890", "#4\nabcd"}) {
+  for (const char* bytes : {"<rpc/>", "\n##\n", "\n#0\n", "\n#04\nabcd\n##\n", "\n#-1\n", "\n#x\n", "\n#99999999999\n",
+                            "\n#\n", "\n#12345678901234567890", "#4\nabcd"}) {
     NetconfFraming framing = session(kHello11, kHello11);
     framing.feed(bytes);
     EXPECT_EQ(framing.next(), std::nullopt) << bytes;
@@ -65,7 +65,8 @@ TEST(NetconfFraming, AllocatesNothingByAStatedSizeAndEndsInTheLimit) {
   EXPECT_TRUE(endless.broken());
 }
 
-RC_GTEST_PROP(NetconfFramingProperty, CarriesAnyMessagesCutAnywhere, (const std::vector<std::string>& messages, bool chunks)) {
+RC_GTEST_PROP(NetconfFramingProperty, CarriesAnyMessagesCutAnywhere,
+              (const std::vector<std::string>& messages, bool chunks)) {
   NetconfFraming sender = session(chunks ? kHello11 : kHello10, kHello11);
   NetconfFraming receiver = session(kHello11, chunks ? kHello11 : kHello10);
   std::string wire;

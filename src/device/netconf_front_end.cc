@@ -16,9 +16,10 @@ constexpr const char* kBase = "urn:ietf:params:xml:ns:netconf:base:1.0";
 constexpr std::size_t kPairsMax = 65536;
 
 std::string error(std::string_view tag, std::string_view message) {
-  return fmt::format("<rpc-error><error-type>application</error-type><error-tag>{}</error-tag>"
-                     "<error-severity>error</error-severity><error-message>{}</error-message></rpc-error>",
-                     tag, xml_escape(message));
+  return fmt::format(
+      "<rpc-error><error-type>application</error-type><error-tag>{}</error-tag>"
+      "<error-severity>error</error-severity><error-message>{}</error-message></rpc-error>",
+      tag, xml_escape(message));
 }
 
 std::string wrapped(std::string_view name, std::string_view inner) {
@@ -30,21 +31,21 @@ std::string wrapped(std::string_view name, std::string_view inner) {
 std::optional<Frame> NetconfFrontEnd::greeting(const Session& session) {
   Frame frame;
   const char* revision = options_.firmware_variant == "pairs" ? yang::kOldRevision : yang::kRevision;
-  frame.body = fmt::format(
-      R"(<hello xmlns="{}"><capabilities><capability>urn:ietf:params:netconf:base:1.0</capability>)"
-      R"(<capability>urn:ietf:params:netconf:base:1.1</capability>)"
-      R"(<capability>urn:ietf:params:netconf:capability:writable-running:1.0</capability>)"
-      R"(<capability>urn:ietf:params:netconf:capability:rollback-on-error:1.0</capability>)"
-      R"(<capability>{}?module=optical-switch&amp;revision={}</capability></capabilities>)"
-      R"(<session-id>{}</session-id></hello>)",
-      kBase, yang::kNamespace, revision, session.id % 0x7fffffff + 1);
+  frame.body =
+      fmt::format(R"(<hello xmlns="{}"><capabilities><capability>urn:ietf:params:netconf:base:1.0</capability>)"
+                  R"(<capability>urn:ietf:params:netconf:base:1.1</capability>)"
+                  R"(<capability>urn:ietf:params:netconf:capability:writable-running:1.0</capability>)"
+                  R"(<capability>urn:ietf:params:netconf:capability:rollback-on-error:1.0</capability>)"
+                  R"(<capability>{}?module=optical-switch&amp;revision={}</capability></capabilities>)"
+                  R"(<session-id>{}</session-id></hello>)",
+                  kBase, yang::kNamespace, revision, session.id % 0x7fffffff + 1);
   return frame;
 }
 
 MessageFrontEnd::Handled NetconfFrontEnd::handle(Session& session, const Frame& request, Instant now) {
   const auto document = XmlDocument::parse(request.body);
   if (!document) {
-    session.closing = true;     // RFC 6241: what is not well-formed cannot be answered by 1.1 peers
+    session.closing = true;  // RFC 6241: what is not well-formed cannot be answered by 1.1 peers
     return {std::nullopt, now};
   }
   const XmlNode root = document->root();
@@ -56,7 +57,8 @@ MessageFrontEnd::Handled NetconfFrontEnd::handle(Session& session, const Frame& 
   Answered answered{error("missing-attribute", "an rpc needs a message-id, after hello"), now};
   if (root.name() == "rpc" && session.greeted && !id.empty()) answered = carry_out(session, root, now);
   Frame reply;
-  reply.body = fmt::format(R"(<rpc-reply message-id="{}" xmlns="{}">{}</rpc-reply>)", xml_escape(id), kBase, answered.body);
+  reply.body =
+      fmt::format(R"(<rpc-reply message-id="{}" xmlns="{}">{}</rpc-reply>)", xml_escape(id), kBase, answered.body);
   return {std::move(reply), answered.at};
 }
 
@@ -95,7 +97,8 @@ std::string NetconfFrontEnd::container(std::string_view name, Instant now) {
     const OutputReading reading = model_.reading(output, now);
     const unsigned port = yang::egress(output, spec.inputs);
     if (name == "port-config") {
-      inner += fmt::format("<port><port-id>{}</port-id><status>{}</status></port>", port, yang::status_text(reading.status));
+      inner +=
+          fmt::format("<port><port-id>{}</port-id><status>{}</status></port>", port, yang::status_text(reading.status));
     } else {
       inner += fmt::format("<port><port-id>{}</port-id><power>{}</power></port>", port,
                            two_decimals(reading.power_dbm.value_or(yang::kDarkDbm)));
@@ -141,8 +144,8 @@ NetconfFrontEnd::Answered NetconfFrontEnd::edit(const Session& session, const Xm
       continue;
     }
     const auto out_number = parse_natural(pair.child("egress").text(), 65535);
-    const auto output = out_number ? yang::output_of(*out_number, model_.spec().inputs, model_.spec().outputs)
-                                   : std::nullopt;
+    const auto output =
+        out_number ? yang::output_of(*out_number, model_.spec().inputs, model_.spec().outputs) : std::nullopt;
     if (!output) return {error("invalid-value", "egress: no such port"), now};
     if (held && what == "create") return {error("data-exists", "this ingress has a cross-connect"), now};
     if (held && held->out == *output) continue;

@@ -1,8 +1,8 @@
 // Front end of an emulated Polatis switch: NETCONF (RFC 6241) with the module optical-switch (polatis_yang.h).
 //
 // A frame is one XML document. Operations: get, get-config (of running), edit-config (running; merge, create, replace,
-// delete, remove on cross-connects), port-set-state, close-session. No candidate, no locks: the box that these stand for
-// writes to running. Firmware variant "pairs": names of revisions before 2017-08-04.
+// delete, remove on cross-connects), port-set-state, close-session. No candidate, no locks: the box that these stand
+// for writes to running. Firmware variant "pairs": names of revisions before 2017-08-04.
 #pragma once
 
 #include "device/message_front_end.h"
@@ -23,7 +23,7 @@ class NetconfFrontEnd final : public MessageFrontEnd {
 
  private:
   struct Answered {
-    std::string body;     // inside of <rpc-reply>
+    std::string body;  // inside of <rpc-reply>
     Instant at{};
   };
   const char* list_name() const { return options_.firmware_variant == "pairs" ? "pairs" : "pair"; }

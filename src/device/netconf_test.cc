@@ -24,7 +24,8 @@ constexpr const char* kPower =
 
 std::string hello(const std::string& more, const std::string& revision = "2018-03-22") {
   return "<?xml version='1.0' encoding='UTF-8'?><nc:hello xmlns:nc='urn:ietf:params:xml:ns:netconf:base:1.0'>"
-         "<nc:capabilities><nc:capability>urn:ietf:params:netconf:base:1.1</nc:capability>" + more +
+         "<nc:capabilities><nc:capability>urn:ietf:params:netconf:base:1.1</nc:capability>" +
+         more +
          "<nc:capability>http://www.polatis.com/yang/optical-switch?module=optical-switch&amp;revision=" + revision +
          "</nc:capability></nc:capabilities><nc:session-id>4</nc:session-id></nc:hello>";
 }
@@ -50,12 +51,13 @@ struct Netconf : Dialogue {
     identified = answer();
   }
   void answer_to(const Frame& request, const std::string& inner) {
-    reply("<rpc-reply xmlns='urn:ietf:params:xml:ns:netconf:base:1.0' message-id='" + message_id(request) + "'>" + inner +
-          "</rpc-reply>");
+    reply("<rpc-reply xmlns='urn:ietf:params:xml:ns:netconf:base:1.0' message-id='" + message_id(request) + "'>" +
+          inner + "</rpc-reply>");
   }
   void refuse(const Frame& request, const std::string& tag, const std::string& severity = "error") {
-    answer_to(request, "<rpc-error><error-type>application</error-type><error-tag>" + tag + "</error-tag><error-severity>" +
-                           severity + "</error-severity><error-message>no &amp; no</error-message></rpc-error>");
+    answer_to(request, "<rpc-error><error-type>application</error-type><error-tag>" + tag +
+                           "</error-tag><error-severity>" + severity +
+                           "</error-severity><error-message>no &amp; no</error-message></rpc-error>");
   }
   Answer identified;
 };
@@ -96,9 +98,10 @@ TEST(NetconfDriver, WritesWhatTheModuleAsksFor) {
   EXPECT_EQ(box.answer().outcome, Outcome::applied);
 
   box.begin(Command::Kind::remove, {{1, 5}, {0, 9}});
-  box.answer_to(box.sent(), "<data><cross-connects xmlns='http://www.polatis.com/yang/optical-switch'>"
-                            "<pair><ingress>1</ingress><egress>25</egress></pair>"
-                            "<pair><ingress>2</ingress><egress>30</egress></pair></cross-connects></data>");
+  box.answer_to(box.sent(),
+                "<data><cross-connects xmlns='http://www.polatis.com/yang/optical-switch'>"
+                "<pair><ingress>1</ingress><egress>25</egress></pair>"
+                "<pair><ingress>2</ingress><egress>30</egress></pair></cross-connects></data>");
   const Frame remove = box.sent();
   EXPECT_EQ(remove.body.find("<ingress>1</ingress>"), std::string::npos) << "its ingress holds another pair";
   EXPECT_NE(remove.body.find("<pair nc:operation=\"remove\"><ingress>2</ingress></pair>"), std::string::npos);
@@ -118,17 +121,19 @@ TEST(NetconfDriver, UsesTheNamesOfOldFirmware) {
   box.answer_to(add, "<ok/>");
   EXPECT_EQ(box.answer().outcome, Outcome::applied);
   box.begin(Command::Kind::read);
-  box.answer_to(box.sent(), "<data><cross-connects><pairs><ingress>1</ingress><egress>25</egress></pairs>"
-                            "</cross-connects></data>");
+  box.answer_to(box.sent(),
+                "<data><cross-connects><pairs><ingress>1</ingress><egress>25</egress></pairs>"
+                "</cross-connects></data>");
   EXPECT_EQ(box.answer().snapshot.connections, (Pairs{{0, 0}}));
 }
 
 TEST(NetconfDriver, ReadsConnectionsPortsAndPower) {
   Netconf box;
   box.begin(Command::Kind::read);
-  box.answer_to(box.sent(), "<x:data xmlns:x='urn:ietf:params:xml:ns:netconf:base:1.0'><cross-connects>"
-                            "<pair><egress> 48 </egress><ingress>24</ingress></pair>"
-                            "<pair><ingress>1</ingress><egress>25</egress></pair></cross-connects></x:data>");
+  box.answer_to(box.sent(),
+                "<x:data xmlns:x='urn:ietf:params:xml:ns:netconf:base:1.0'><cross-connects>"
+                "<pair><egress> 48 </egress><ingress>24</ingress></pair>"
+                "<pair><ingress>1</ingress><egress>25</egress></pair></cross-connects></x:data>");
   EXPECT_EQ(box.answer().snapshot.connections, (Pairs{{0, 0}, {23, 23}}));
   box.begin(Command::Kind::read);
   box.answer_to(box.sent(), "<data/>");
@@ -137,14 +142,16 @@ TEST(NetconfDriver, ReadsConnectionsPortsAndPower) {
   EXPECT_TRUE(empty.snapshot.connections.empty());
 
   box.begin(Command::Kind::readings);
-  box.answer_to(box.sent(), "<data><port-config><port><port-id>1</port-id><status>FAILED</status></port>"
-                            "<port><port-id>25</port-id><status>ENABLED</status></port>"
-                            "<port><port-id>26</port-id><status>DISABLED</status></port>"
-                            "<port><port-id>27</port-id><status>FAILED</status></port></port-config></data>");
+  box.answer_to(box.sent(),
+                "<data><port-config><port><port-id>1</port-id><status>FAILED</status></port>"
+                "<port><port-id>25</port-id><status>ENABLED</status></port>"
+                "<port><port-id>26</port-id><status>DISABLED</status></port>"
+                "<port><port-id>27</port-id><status>FAILED</status></port></port-config></data>");
   box.answer_to(box.sent(), kPower);
   const Answer readings = box.answer();
   ASSERT_EQ(readings.snapshot.outputs.size(), 24U);
-  EXPECT_EQ(readings.snapshot.outputs[0].status, PortStatus::unknown) << "the module does not say whether light is there";
+  EXPECT_EQ(readings.snapshot.outputs[0].status, PortStatus::unknown)
+      << "the module does not say whether light is there";
   EXPECT_EQ(readings.snapshot.outputs[0].power_dbm, -3.21);
   EXPECT_EQ(readings.snapshot.outputs[1].status, PortStatus::disabled);
   EXPECT_EQ(readings.snapshot.outputs[2].status, PortStatus::failed);
@@ -163,7 +170,8 @@ TEST(NetconfDriver, TellsRefusalFromFailureAndWarning) {
   EXPECT_EQ(outcome("no such tag"), Outcome::failed);
   box.begin(Command::Kind::add, {{0, 0}});
   const Frame warned = box.sent();
-  box.answer_to(warned, "<rpc-error><error-tag>in-use</error-tag><error-severity>warning</error-severity></rpc-error><ok/>");
+  box.answer_to(warned,
+                "<rpc-error><error-tag>in-use</error-tag><error-severity>warning</error-severity></rpc-error><ok/>");
   EXPECT_EQ(box.answer().outcome, Outcome::applied);
   box.begin(Command::Kind::add, {{0, 0}});
   box.answer_to(box.sent(), "<data/>");
@@ -199,7 +207,8 @@ TEST(NetconfDriver, WritesByTheCandidateWhereThereIsNothingElse) {
   Netconf box(hello(capability("candidate") + capability("validate")));
   EXPECT_TRUE(box.driver->capabilities().atomic_batch);
   box.begin(Command::Kind::add, {{0, 0}, {1, 1}});
-  for (const char* step : {"<lock><target><candidate/>", "<edit-config><target><candidate/>", "<commit/>", "<unlock>"}) {
+  for (const char* step :
+       {"<lock><target><candidate/>", "<edit-config><target><candidate/>", "<commit/>", "<unlock>"}) {
     const Frame request = box.sent();
     EXPECT_NE(request.body.find(step), std::string::npos) << request.body;
     EXPECT_TRUE(box.waits());
@@ -213,7 +222,7 @@ TEST(NetconfDriver, LeavesNothingInACandidateThatWasRefused) {
   box.begin(Command::Kind::add, {{0, 0}, {1, 1}});
   box.answer_to(box.sent(), "<ok/>");
   box.answer_to(box.sent(), "<ok/>");
-  box.refuse(box.sent(), "in-use");       // the commit
+  box.refuse(box.sent(), "in-use");  // the commit
   for (const char* step : {"<discard-changes/>", "<unlock>"}) {
     const Frame request = box.sent();
     EXPECT_NE(request.body.find(step), std::string::npos) << request.body;
@@ -225,7 +234,7 @@ TEST(NetconfDriver, LeavesNothingInACandidateThatWasRefused) {
   EXPECT_EQ(answer.device_text, "in-use: no & no");
 
   box.begin(Command::Kind::add, {{0, 0}});
-  box.refuse(box.sent(), "lock-denied");   // somebody else's candidate is left alone
+  box.refuse(box.sent(), "lock-denied");  // somebody else's candidate is left alone
   EXPECT_TRUE(box.driver->take_frames().empty());
   EXPECT_EQ(box.answer().outcome, Outcome::rejected);
 }
@@ -245,13 +254,17 @@ TEST(NetconfDriver, RefusesWhatMakesNoSense) {
     box.answer_to(box.sent(), inner);
     return box.answer().outcome;
   };
-  EXPECT_EQ(outcome("<data><cross-connects><pair><ingress>0</ingress><egress>25</egress></pair></cross-connects></data>"),
+  EXPECT_EQ(
+      outcome("<data><cross-connects><pair><ingress>0</ingress><egress>25</egress></pair></cross-connects></data>"),
+      Outcome::failed);
+  EXPECT_EQ(
+      outcome("<data><cross-connects><pair><ingress>1</ingress><egress>24</egress></pair></cross-connects></data>"),
+      Outcome::failed);
+  EXPECT_EQ(outcome("<data><cross-connects><pair><ingress>1</ingress></pair></cross-connects></data>"),
             Outcome::failed);
-  EXPECT_EQ(outcome("<data><cross-connects><pair><ingress>1</ingress><egress>24</egress></pair></cross-connects></data>"),
-            Outcome::failed);
-  EXPECT_EQ(outcome("<data><cross-connects><pair><ingress>1</ingress></pair></cross-connects></data>"), Outcome::failed);
   EXPECT_EQ(outcome("<data><cross-connects><pair><ingress>99999999999</ingress><egress>25</egress></pair>"
-                    "</cross-connects></data>"), Outcome::failed);
+                    "</cross-connects></data>"),
+            Outcome::failed);
   EXPECT_EQ(outcome(""), Outcome::failed);
   box.begin(Command::Kind::add, {{24, 0}});
   EXPECT_TRUE(box.driver->take_frames().empty()) << "no such port";
@@ -268,8 +281,9 @@ TEST(NetconfDriver, GivesUpOnAStreamOfStrangers) {
 
 TEST(NetconfDriver, PassesNotificationsOn) {
   Netconf box;
-  box.reply("<notification xmlns='urn:ietf:params:xml:ns:netconf:notification:1.0'><eventTime>2026-01-01T00:00:00Z"
-            "</eventTime><port-power-alarm/></notification>");
+  box.reply(
+      "<notification xmlns='urn:ietf:params:xml:ns:netconf:notification:1.0'><eventTime>2026-01-01T00:00:00Z"
+      "</eventTime><port-power-alarm/></notification>");
   ASSERT_EQ(box.driver->take_events().size(), 1U);
 }
 
@@ -296,15 +310,17 @@ struct Box {
   }
   std::string say(const std::string& body, ConnectionId from = 1, bool rpc = true) {
     Frame frame;
-    frame.body = rpc ? "<rpc xmlns='urn:ietf:params:xml:ns:netconf:base:1.0' message-id='a&amp;b'>" + body + "</rpc>" : body;
+    frame.body =
+        rpc ? "<rpc xmlns='urn:ietf:params:xml:ns:netconf:base:1.0' message-id='a&amp;b'>" + body + "</rpc>" : body;
     front_end->receive(from, frame, now);
     now += milliseconds(100);
     return next();
   }
   std::string edit(const std::string& pairs) {
-    return say("<edit-config><target><running/></target><config><cross-connects "
-               "xmlns='http://www.polatis.com/yang/optical-switch' xmlns:n='urn:ietf:params:xml:ns:netconf:base:1.0'>" +
-               pairs + "</cross-connects></config></edit-config>");
+    return say(
+        "<edit-config><target><running/></target><config><cross-connects "
+        "xmlns='http://www.polatis.com/yang/optical-switch' xmlns:n='urn:ietf:params:xml:ns:netconf:base:1.0'>" +
+        pairs + "</cross-connects></config></edit-config>");
   }
   Instant now{};
   SwitchModel model;
@@ -320,22 +336,26 @@ TEST(NetconfFrontEnd, DoesWhatAnEditSays) {
             "<rpc-reply message-id=\"a&amp;b\" xmlns=\"urn:ietf:params:xml:ns:netconf:base:1.0\"><ok/></rpc-reply>");
   EXPECT_EQ(box.model.connections(box.now), (Pairs{{0, 1}, {1, 0}}));
   EXPECT_NE(box.say("<get-config><source><running/></source></get-config>")
-                .find("<pair><ingress>1</ingress><egress>18</egress></pair>"), std::string::npos);
+                .find("<pair><ingress>1</ingress><egress>18</egress></pair>"),
+            std::string::npos);
   EXPECT_NE(box.edit("<pair n:operation='create'><ingress>1</ingress><egress>19</egress></pair>").find("data-exists"),
             std::string::npos);
   EXPECT_NE(box.edit("<pair n:operation='delete'><ingress>9</ingress></pair>").find("data-missing"), std::string::npos);
   EXPECT_NE(box.edit("<pair><ingress>3</ingress><egress>18</egress></pair>").find("in-use"), std::string::npos);
-  EXPECT_NE(box.edit("<pair n:operation='remove'><ingress>9</ingress></pair><pair n:operation='delete'><ingress>1</ingress>"
-                     "</pair>").find("<ok/>"), std::string::npos);
+  EXPECT_NE(
+      box.edit("<pair n:operation='remove'><ingress>9</ingress></pair><pair n:operation='delete'><ingress>1</ingress>"
+               "</pair>")
+          .find("<ok/>"),
+      std::string::npos);
   EXPECT_EQ(box.model.connections(box.now), (Pairs{{1, 0}}));
 }
 
 TEST(NetconfFrontEnd, RefusesWhatItDoesNotUnderstand) {
   Box box;
-  for (const char* pair : {"<pair><ingress>0</ingress><egress>17</egress></pair>", "<pair><ingress>1</ingress></pair>",
-                           "<pair><ingress>1</ingress><egress>16</egress></pair>",
-                           "<pair><ingress>1</ingress><egress>33</egress></pair>",
-                           "<pair><ingress>17</ingress><egress>18</egress></pair>", "<pears/>"}) {
+  for (const char* pair :
+       {"<pair><ingress>0</ingress><egress>17</egress></pair>", "<pair><ingress>1</ingress></pair>",
+        "<pair><ingress>1</ingress><egress>16</egress></pair>", "<pair><ingress>1</ingress><egress>33</egress></pair>",
+        "<pair><ingress>17</ingress><egress>18</egress></pair>", "<pears/>"}) {
     EXPECT_NE(box.edit(pair).find("rpc-error"), std::string::npos) << pair;
   }
   EXPECT_NE(box.say("<kill-session/>").find("operation-not-supported"), std::string::npos);
@@ -362,7 +382,8 @@ TEST(NetconfFrontEnd, HasTheNamesOfItsFirmware) {
   options.firmware_variant = "pairs";
   Box box(options);
   EXPECT_NE(box.greeting.find("revision=2017-01-01"), std::string::npos);
-  EXPECT_NE(box.edit("<pair><ingress>1</ingress><egress>17</egress></pair>").find("unknown-element"), std::string::npos);
+  EXPECT_NE(box.edit("<pair><ingress>1</ingress><egress>17</egress></pair>").find("unknown-element"),
+            std::string::npos);
   EXPECT_NE(box.edit("<pairs><ingress>1</ingress><egress>17</egress></pairs>").find("<ok/>"), std::string::npos);
   EXPECT_EQ(box.model.connections(box.now), (Pairs{{0, 0}}));
 }

@@ -29,11 +29,24 @@ const char* status_text(PortStatus status) {
 }
 
 bool refuses(std::string_view error_tag) {
-  constexpr std::array kTags = {"in-use",           "invalid-value",        "too-big",         "missing-attribute",
-                                "bad-attribute",    "unknown-attribute",    "missing-element", "bad-element",
-                                "unknown-element",  "unknown-namespace",    "access-denied",   "lock-denied",
-                                "resource-denied",  "data-exists",          "data-missing",    "operation-not-supported",
-                                "malformed-message", "data-not-unique"};
+  constexpr std::array kTags = {"in-use",
+                                "invalid-value",
+                                "too-big",
+                                "missing-attribute",
+                                "bad-attribute",
+                                "unknown-attribute",
+                                "missing-element",
+                                "bad-element",
+                                "unknown-element",
+                                "unknown-namespace",
+                                "access-denied",
+                                "lock-denied",
+                                "resource-denied",
+                                "data-exists",
+                                "data-missing",
+                                "operation-not-supported",
+                                "malformed-message",
+                                "data-not-unique"};
   return std::find(kTags.begin(), kTags.end(), error_tag) != kTags.end();
 }
 

@@ -1,7 +1,7 @@
-// The optical-switch YANG module of Polatis / HUBER+SUHNER, as far as drivers and front ends of NETCONF and RESTCONF use
-// it: names, and the numbering of ports (ingress 1..N, egress N+1..N+M in one space).
-// Source: module optical-switch, revision 2018-03-22, in ONOS (models/polatis); before 2017-08-04 the list of
-// cross-connects is called `pairs` instead of `pair`.
+// The optical-switch YANG module of Polatis / HUBER+SUHNER, as far as drivers and front ends of NETCONF and RESTCONF
+// use it: names, and the numbering of ports (ingress 1..N, egress N+1..N+M in one space). Source: module
+// optical-switch, revision 2018-03-22, in ONOS (models/polatis); before 2017-08-04 the list of cross-connects is called
+// `pairs` instead of `pair`.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace photonrail::device::polatis_yang {
 
 inline constexpr const char* kNamespace = "http://www.polatis.com/yang/optical-switch";
 inline constexpr const char* kRevision = "2018-03-22";
-inline constexpr const char* kOldRevision = "2017-01-01";       // of firmware variant "pairs"
+inline constexpr const char* kOldRevision = "2017-01-01";  // of firmware variant "pairs"
 inline constexpr const char* kPairSince = "2017-08-04";
 inline constexpr double kDarkDbm = -60.0;
 

@@ -62,8 +62,9 @@ std::optional<double> power_of(const json::value* value) {
 std::string basic_authorization(const Credentials& credentials) {
   const std::string plain = credentials.user + ":" + credentials.password;
   std::string encoded(4 * ((plain.size() + 2) / 3) + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
-                                   reinterpret_cast<const unsigned char*>(plain.data()), static_cast<int>(plain.size()));
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
+                      reinterpret_cast<const unsigned char*>(plain.data()), static_cast<int>(plain.size()));
   encoded.resize(static_cast<std::size_t>(size));
   return "Basic " + encoded;
 }
@@ -92,7 +93,8 @@ void RestconfDriver::stamp(Request& request) {
 
 std::vector<MessageDriver::Request> RestconfDriver::requests_of(const Command& command) {
   std::vector<Request> requests;
-  const auto ask = [&](Step step, const char* verb, std::string target, std::string body, std::vector<std::size_t> pairs) {
+  const auto ask = [&](Step step, const char* verb, std::string target, std::string body,
+                       std::vector<std::size_t> pairs) {
     Request request{step, {}, std::move(pairs), command.outputs};
     request.frame.verb = verb;
     request.frame.target = std::move(target);
@@ -109,7 +111,8 @@ std::vector<MessageDriver::Request> RestconfDriver::requests_of(const Command& c
       if (capabilities_.power) ask(kPower, "GET", fmt::format("{}opm-power", kData), "", {});
       break;
     case Command::Kind::remove:
-      for (std::size_t i = 0; i < command.pairs.size(); ++i) ask(kDelete, "DELETE", pair_target(command.pairs[i]), "", {i});
+      for (std::size_t i = 0; i < command.pairs.size(); ++i)
+        ask(kDelete, "DELETE", pair_target(command.pairs[i]), "", {i});
       break;
     case Command::Kind::add:
       for (std::size_t i = 0; i < command.pairs.size(); ++i) {
@@ -127,7 +130,8 @@ std::vector<MessageDriver::Request> RestconfDriver::requests_of(const Command& c
         ports += std::to_string(yang::egress(output, identity_.inputs));
       }
       ask(kPost, "POST", "/api/operations/optical-switch:port-set-state",
-          fmt::format(R"({{"optical-switch:input":{{"{}":[{}]}}}})", command.enable ? "port-enab" : "port-disab", ports),
+          fmt::format(R"({{"optical-switch:input":{{"{}":[{}]}}}})", command.enable ? "port-enab" : "port-disab",
+                      ports),
           {});
       break;
     }
@@ -140,16 +144,16 @@ MessageDriver::Verdict RestconfDriver::on_reply(const Request& request, const Fr
   const bool fine = frame.status >= 200 && frame.status < 300;
   const bool reads = step == kProduct || step == kRead || step == kPorts || step == kPower || step == kProbePower;
   if (step == kDelete && frame.status == 404) return {true, Outcome::applied};
-  if (step == kRead && frame.status == 404) return {true, Outcome::applied};    // an empty container need not exist
+  if (step == kRead && frame.status == 404) return {true, Outcome::applied};  // an empty container need not exist
   if (step == kProbePower && frame.status >= 400 && frame.status < 500) {
-    capabilities_.power = false;     // no detectors
+    capabilities_.power = false;  // no detectors
     return {true, Outcome::applied};
   }
   if (fine && !reads) return {true, Outcome::applied};
   if (fine) return {true, on_body(step, frame.body) ? Outcome::applied : Outcome::unknown};
-  if (frame.status < 100 || frame.status > 599) return {};   // nothing that HTTP knows
+  if (frame.status < 100 || frame.status > 599) return {};  // nothing that HTTP knows
   append_text(answer_.device_text, shown_text(fmt::format("{} {}", frame.status, frame.body), credentials_.password));
-  constexpr int kRequestTimeout = 408;   // of the box: it may have acted
+  constexpr int kRequestTimeout = 408;  // of the box: it may have acted
   const bool client_error = frame.status >= 400 && frame.status < 500 && frame.status != kRequestTimeout;
   return {true, client_error ? Outcome::rejected : Outcome::failed};
 }
@@ -162,21 +166,25 @@ bool RestconfDriver::on_body(Step step, const std::string& body) {
     if (product == nullptr) return false;
     const auto size = size_in_model(text_of(member(*product, "model-name")));
     if (!size) return false;
-    identity_ = {text_of(member(*product, "manufacturer")), text_of(member(*product, "model-name")),
-                 text_of(member(*product, "serial-number")), text_of(member(*product, "software-version")), size->inputs,
+    identity_ = {text_of(member(*product, "manufacturer")),
+                 text_of(member(*product, "model-name")),
+                 text_of(member(*product, "serial-number")),
+                 text_of(member(*product, "software-version")),
+                 size->inputs,
                  size->outputs};
     return true;
   }
   answer_.snapshot.outputs.resize(step == kRead ? 0 : identity_.outputs);
-  const json::value* container =
-      member(*value, step == kRead ? "cross-connects" : step == kPorts ? "port-config" : "opm-power");
+  const json::value* container = member(*value, step == kRead    ? "cross-connects"
+                                                : step == kPorts ? "port-config"
+                                                                 : "opm-power");
   if (container == nullptr) return false;
   const json::value* list = member(*container, step == kRead ? "pair" : "port");
   if (step == kProbePower) {
     capabilities_.power = list != nullptr && list->is_array() && !list->get_array().empty();
     return container->is_object();
   }
-  if (list == nullptr) return container->is_object();    // an empty list need not be there
+  if (list == nullptr) return container->is_object();  // an empty list need not be there
   if (!list->is_array()) return false;
   for (const json::value& entry : list->get_array()) {
     if (step == kRead) {
@@ -192,8 +200,10 @@ bool RestconfDriver::on_body(Step step, const std::string& body) {
     const auto output = id ? yang::output_of(*id, identity_.inputs, identity_.outputs) : std::nullopt;
     if (!output) continue;
     OutputReading& reading = answer_.snapshot.outputs[*output];
-    if (step == kPorts) reading.status = yang::status_of(text_of(member(entry, "status"))).value_or(reading.status);
-    else reading.power_dbm = power_of(member(entry, "power"));
+    if (step == kPorts)
+      reading.status = yang::status_of(text_of(member(entry, "status"))).value_or(reading.status);
+    else
+      reading.power_dbm = power_of(member(entry, "power"));
   }
   std::sort(answer_.snapshot.connections.begin(), answer_.snapshot.connections.end());
   return true;

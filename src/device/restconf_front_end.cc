@@ -28,10 +28,9 @@ Frame reply(int status, std::string body = {}) {
 }
 
 Frame error(int status, std::string_view tag, std::string_view message) {
-  const json::value body = {{"ietf-restconf:errors",
-                             {{"error", json::array{{{"error-type", "application"},
-                                                     {"error-tag", tag},
-                                                     {"error-message", message}}}}}}};
+  const json::value body = {
+      {"ietf-restconf:errors",
+       {{"error", json::array{{{"error-type", "application"}, {"error-tag", tag}, {"error-message", message}}}}}}};
   return reply(status, json::serialize(body));
 }
 
@@ -78,7 +77,8 @@ MessageFrontEnd::Handled RestconfFrontEnd::handle(Session& session, const Frame&
   }
   const std::string_view target = request.target;
   if (target == kSetState) {
-    return request.verb == "POST" ? set_ports(request, now) : Handled{error(405, "operation-not-supported", "POST"), now};
+    return request.verb == "POST" ? set_ports(request, now)
+                                  : Handled{error(405, "operation-not-supported", "POST"), now};
   }
   if (target.rfind(kData, 0) != 0) return {error(404, "invalid-value", "no such resource"), now};
   const std::string_view resource = target.substr(kData.size());
@@ -124,8 +124,10 @@ MessageFrontEnd::Handled RestconfFrontEnd::get(std::string_view resource, Instan
   for (Position output = 0; output < spec.outputs; ++output) {
     const OutputReading reading = model_.reading(output, now);
     json::object port{{"port-id", yang::egress(output, spec.inputs)}};
-    if (power) port["power"] = two_decimals(reading.power_dbm.value_or(yang::kDarkDbm));
-    else port["status"] = yang::status_text(reading.status);
+    if (power)
+      port["power"] = two_decimals(reading.power_dbm.value_or(yang::kDarkDbm));
+    else
+      port["status"] = yang::status_text(reading.status);
     ports.push_back(std::move(port));
   }
   const std::string name = fmt::format("optical-switch:{}", resource);
@@ -140,8 +142,8 @@ MessageFrontEnd::Handled RestconfFrontEnd::write_pairs(const Session& session, c
   write_request.replace_all = request.verb == "PUT" && resource == "cross-connects";
   bool created = false;
   if (resource.rfind(kPair, 0) == 0) {
-    const bool matches = pairs->size() == 1 &&
-                         std::to_string(yang::ingress(pairs->front().in)) == resource.substr(kPair.size());
+    const bool matches =
+        pairs->size() == 1 && std::to_string(yang::ingress(pairs->front().in)) == resource.substr(kPair.size());
     if (!matches) return {error(400, "invalid-value", "key and body differ"), now};
     created = !connection_of_input(pairs->front().in, now).has_value();
   }
@@ -184,8 +186,7 @@ MessageFrontEnd::Handled RestconfFrontEnd::set_ports(const Frame& request, Insta
     if ((!enable && name != "port-disab") || !list.is_array()) return {error(400, "unknown-element", name), now};
     for (const json::value& entry : list.get_array()) {
       const auto number = entry.to_number<std::uint16_t>(failure);
-      const auto output = failure ? std::nullopt
-                                  : yang::output_of(number, model_.spec().inputs, model_.spec().outputs);
+      const auto output = failure ? std::nullopt : yang::output_of(number, model_.spec().inputs, model_.spec().outputs);
       if (!output) return {error(400, "invalid-value", "no such port"), now};
       model_.set_port(*output, enable, now);
     }

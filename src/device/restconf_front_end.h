@@ -1,6 +1,6 @@
-// Front end of an emulated Polatis switch: RESTCONF (RFC 8040) with the module optical-switch (polatis_yang.h), JSON only.
-// A frame is one HTTP exchange. Resources: product-information, port-config, opm-power, cross-connects, cross-connects/
-// pair=N; operation port-set-state. PUT of the container replaces everything, as on the box.
+// Front end of an emulated Polatis switch: RESTCONF (RFC 8040) with the module optical-switch (polatis_yang.h), JSON
+// only. A frame is one HTTP exchange. Resources: product-information, port-config, opm-power, cross-connects,
+// cross-connects/ pair=N; operation port-set-state. PUT of the container replaces everything, as on the box.
 #pragma once
 
 #include "device/message_front_end.h"

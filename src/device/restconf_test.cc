@@ -13,7 +13,8 @@ using std::chrono::milliseconds;
 using Pairs = std::vector<CrossConnect>;
 
 constexpr const char* kProduct =
-    R"({"optical-switch:product-information":{"manufacturer":"Polatis","serial-number":"9","model-name":"OST-24x24-LU1",)"
+    R"({"optical-switch:product-information":{"manufacturer":"Polatis","serial-number":"9",)"
+    R"("model-name":"OST-24x24-LU1",)"
     R"("software-version":"6.7.3.9"}})";
 constexpr const char* kPower = R"({"optical-switch:opm-power":{"port":[{"port-id":25,"power":"-3.21"},)"
                                R"({"port-id":26,"power":-60.0}]}})";
@@ -121,13 +122,13 @@ TEST(RestconfDriver, ReadsConnectionsPortsAndPower) {
 
 TEST(RestconfDriver, RefusesWhatMakesNoSense) {
   Restconf box;
-  for (const char* body : {"", "[]", "{}", "{\"optical-switch:cross-connects\":7}", "nul",
-                           R"({"optical-switch:cross-connects":{"pair":{}}})",
-                           R"({"optical-switch:cross-connects":{"pair":[7]}})",
-                           R"({"optical-switch:cross-connects":{"pair":[{"ingress":0,"egress":25}]}})",
-                           R"({"optical-switch:cross-connects":{"pair":[{"ingress":1.5,"egress":25}]}})",
-                           R"({"optical-switch:cross-connects":{"pair":[{"ingress":65537,"egress":25}]}})",
-                           R"({"optical-switch:cross-connects":{"pair":[{"ingress":1,"egress":49}]}})"}) {
+  for (const char* body :
+       {"", "[]", "{}", "{\"optical-switch:cross-connects\":7}", "nul",
+        R"({"optical-switch:cross-connects":{"pair":{}}})", R"({"optical-switch:cross-connects":{"pair":[7]}})",
+        R"({"optical-switch:cross-connects":{"pair":[{"ingress":0,"egress":25}]}})",
+        R"({"optical-switch:cross-connects":{"pair":[{"ingress":1.5,"egress":25}]}})",
+        R"({"optical-switch:cross-connects":{"pair":[{"ingress":65537,"egress":25}]}})",
+        R"({"optical-switch:cross-connects":{"pair":[{"ingress":1,"egress":49}]}})"}) {
     box.begin(Command::Kind::read);
     box.sent();
     box.reply(body, 200);
@@ -175,8 +176,9 @@ struct Box {
     return replies.empty() ? Frame{} : replies.front().frame;
   }
   Frame put(unsigned in, unsigned out) {
-    return ask("PUT", kContainer + "/pair=" + std::to_string(in),
-               R"({"optical-switch:pair":[{"ingress":)" + std::to_string(in) + R"(,"egress":)" + std::to_string(out) + "}]}");
+    return ask(
+        "PUT", kContainer + "/pair=" + std::to_string(in),
+        R"({"optical-switch:pair":[{"ingress":)" + std::to_string(in) + R"(,"egress":)" + std::to_string(out) + "}]}");
   }
   Pairs matrix() { return model.connections(now); }
   const std::string kContainer = "/api/data/optical-switch:cross-connects";
@@ -192,14 +194,19 @@ TEST(RestconfFrontEnd, CreatesReplacesAndDeletes) {
   EXPECT_EQ(box.put(1, 19).status, 204);
   EXPECT_EQ(box.matrix(), (Pairs{{0, 2}}));
   EXPECT_EQ(box.put(2, 19).status, 409);
-  EXPECT_EQ(box.ask("GET", box.kContainer).body, R"({"optical-switch:cross-connects":{"pair":[{"ingress":1,"egress":19}]}})");
+  EXPECT_EQ(box.ask("GET", box.kContainer).body,
+            R"({"optical-switch:cross-connects":{"pair":[{"ingress":1,"egress":19}]}})");
   EXPECT_EQ(box.ask("GET", box.kContainer + "/pair=1").body, R"({"optical-switch:pair":[{"ingress":1,"egress":19}]})");
   EXPECT_EQ(box.ask("DELETE", box.kContainer + "/pair=1").status, 204);
   EXPECT_EQ(box.ask("DELETE", box.kContainer + "/pair=1").status, 404);
-  EXPECT_EQ(box.ask("PATCH", box.kContainer + "/pair",
-                    R"({"pair":[{"ingress":1,"egress":17},{"ingress":2,"egress":18}]})").status, 204);
-  EXPECT_EQ(box.ask("PUT", box.kContainer, R"({"optical-switch:cross-connects":{"pair":[{"ingress":3,"egress":17}]}})").status,
-            204) << "the container replaces all";
+  EXPECT_EQ(
+      box.ask("PATCH", box.kContainer + "/pair", R"({"pair":[{"ingress":1,"egress":17},{"ingress":2,"egress":18}]})")
+          .status,
+      204);
+  EXPECT_EQ(box.ask("PUT", box.kContainer, R"({"optical-switch:cross-connects":{"pair":[{"ingress":3,"egress":17}]}})")
+                .status,
+            204)
+      << "the container replaces all";
   EXPECT_EQ(box.matrix(), (Pairs{{2, 0}}));
 }
 
@@ -214,8 +221,11 @@ TEST(RestconfFrontEnd, RefusesWhatItDoesNotUnderstand) {
   EXPECT_EQ(box.ask("GET", "/api/data/other:thing").status, 404);
   EXPECT_EQ(box.ask("GET", "/etc/passwd").status, 404);
   EXPECT_EQ(box.ask("DELETE", box.kContainer).status, 405) << "never all at once";
-  EXPECT_EQ(box.ask("POST", "/api/operations/optical-switch:port-set-state", R"({"optical-switch:input":{"port-enab":[1]}})")
-                .status, 400) << "an ingress";
+  EXPECT_EQ(
+      box.ask("POST", "/api/operations/optical-switch:port-set-state", R"({"optical-switch:input":{"port-enab":[1]}})")
+          .status,
+      400)
+      << "an ingress";
   EXPECT_TRUE(box.model.writer_log().empty());
 }
 
@@ -228,8 +238,8 @@ TEST(RestconfFrontEnd, AsksForNameAndPassword) {
   EXPECT_EQ(box.ask("GET", box.kContainer, "", basic_authorization({"admin", "root"})).status, 200);
 }
 
-RC_GTEST_PROP(RestconfFrontEndProperty, SurvivesAnything, (const std::string& verb, const std::string& tail,
-                                                          const std::string& body)) {
+RC_GTEST_PROP(RestconfFrontEndProperty, SurvivesAnything,
+              (const std::string& verb, const std::string& tail, const std::string& body)) {
   Box box;
   for (const char* method : {"GET", "PUT", "PATCH", "DELETE", "POST"}) {
     box.ask(method, box.kContainer + tail, body);

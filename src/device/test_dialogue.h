@@ -14,7 +14,8 @@ namespace photonrail::device {
 
 class Dialogue {
  public:
-  explicit Dialogue(Dialect dialect, Credentials credentials = {}) : driver(make_driver(dialect, std::move(credentials))) {}
+  explicit Dialogue(Dialect dialect, Credentials credentials = {})
+      : driver(make_driver(dialect, std::move(credentials))) {}
 
   // The one frame that waits to be sent.
   Frame sent() {

@@ -26,7 +26,8 @@ struct CrossConnect {
 };
 
 // State of an output's light path. `blocked`: no cross-connect, dark. `tuning`: mirrors move or settle. `tuned`: light
-// within tolerance. `failed`: the switch knows that it could not tune. `disabled`: shut by somebody. `unknown`: not said.
+// within tolerance. `failed`: the switch knows that it could not tune. `disabled`: shut by somebody. `unknown`: not
+// said.
 enum class PortStatus : std::uint8_t { unknown, blocked, tuning, tuned, disabled, failed };
 
 struct OutputReading {
@@ -54,17 +55,17 @@ struct Identity {
 enum class OnConflict : std::uint8_t { unknown, steals, rejects };
 
 struct Capabilities {
-  bool atomic_batch = false;   // several pairs in one write, all or nothing
-  bool events = false;         // pushes changes
-  bool power = false;          // reads optical power at outputs
-  bool status = false;         // says tuning / tuned / failed per port
-  bool port_control = false;   // can disable and enable ports
+  bool atomic_batch = false;  // several pairs in one write, all or nothing
+  bool events = false;        // pushes changes
+  bool power = false;         // reads optical power at outputs
+  bool status = false;        // says tuning / tuned / failed per port
+  bool port_control = false;  // can disable and enable ports
   bool login = false;
   OnConflict on_conflict = OnConflict::unknown;
-  std::uint16_t max_batch = 1;         // pairs in one write
-  std::uint16_t max_power_ports = 0;   // outputs in one power query
-  Duration min_gap{};                  // between the answer to one command and the next
-  Duration settle_typical{};           // from acceptance to light
+  std::uint16_t max_batch = 1;        // pairs in one write
+  std::uint16_t max_power_ports = 0;  // outputs in one power query
+  Duration min_gap{};                 // between the answer to one command and the next
+  Duration settle_typical{};          // from acceptance to light
   Duration settle_max{};
 };
 

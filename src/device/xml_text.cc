@@ -25,7 +25,8 @@ struct XmlDocument::Impl {
 std::optional<XmlDocument> XmlDocument::parse(std::string_view text) {
   if (text.size() > kDocumentMax) return std::nullopt;
   auto impl = std::make_shared<Impl>();
-  if (!impl->document.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8)) return std::nullopt;
+  if (!impl->document.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8))
+    return std::nullopt;
   if (!impl->document.document_element()) return std::nullopt;
   XmlDocument result;
   result.impl_ = std::move(impl);
@@ -75,11 +76,16 @@ std::vector<XmlNode> XmlNode::children() const {
 std::string xml_escape(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    if (c == '&') result += "&amp;";
-    else if (c == '<') result += "&lt;";
-    else if (c == '>') result += "&gt;";
-    else if (c == '"') result += "&quot;";
-    else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') result += c;
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (c == '"')
+      result += "&quot;";
+    else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t')
+      result += c;
   }
   return result;
 }

@@ -60,7 +60,8 @@ void Election::revoked(Instant now) {
   become(State::following, Call::look, now + spec_.retry);
 }
 
-// A lease that was granted, or a key that was created, without our hearing of it ends by itself, or is found by looking.
+// A lease that was granted, or a key that was created, without our hearing of it ends by itself, or is found by
+// looking.
 void Election::failed(Instant now) {
   switch (state_) {
     case State::following:

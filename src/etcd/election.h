@@ -1,5 +1,5 @@
-// Election: who leads, by one key that lives with its creator's lease. Sans-IO: the carrier (candidate.h) asks what to do
-// next, does it, and says how it went.
+// Election: who leads, by one key that lives with its creator's lease. Sans-IO: the carrier (candidate.h) asks what to
+// do next, does it, and says how it went.
 //
 //   look ─▶ the key is there: follow, and look again every `poll` or when a watch says that it went
 //        └▶ it is not: grant a lease ─▶ campaign (create the key if it is still not there) ─▶ lead, keep the lease
@@ -8,10 +8,9 @@
 // The epoch is the revision at which the key came into being: it grows with every leader, and a transaction guarded by
 // it is refused for everyone else, however late it arrives.
 //
-// Safety: etcd ends a lease no earlier than its duration after the moment at which it last heard of it, and it hears of it
-// no earlier than the message was sent. So we lead until (sent + duration - margin) of the last message that was
-// answered; the margin is for clocks that run at different rates. What is not answered counts for nothing.
-// One thread.
+// Safety: etcd ends a lease no earlier than its duration after the moment at which it last heard of it, and it hears of
+// it no earlier than the message was sent. So we lead until (sent + duration - margin) of the last message that was
+// answered; the margin is for clocks that run at different rates. What is not answered counts for nothing. One thread.
 #pragma once
 
 #include <cstdint>

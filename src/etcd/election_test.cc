@@ -187,8 +187,8 @@ struct Daemon {
   }
 };
 
-// Clocks run at different rates, questions and answers are lost or take long, daemons stand still: no two of them believe
-// at one moment that they lead, and epochs grow.
+// Clocks run at different rates, questions and answers are lost or take long, daemons stand still: no two of them
+// believe at one moment that they lead, and epochs grow.
 RC_GTEST_PROP(ElectionProperty, AtMostOneLeads, (std::uint64_t seed)) {
   RandomStream random(seed, "election");
   Leases etcd;

@@ -1,7 +1,8 @@
 // What the store and the election ask of etcd, as plain data; client.h does it over gRPC, tests over memory.
 //
-// Every call either answers or fails with ErrorCode::io. After a failure it is not known whether a transaction was done,
-// or will still be done: etcd may apply it late. Whoever sends transactions must bear a late second one; see store.h.
+// Every call either answers or fails with ErrorCode::io. After a failure it is not known whether a transaction was
+// done, or will still be done: etcd may apply it late. Whoever sends transactions must bear a late second one; see
+// store.h.
 #pragma once
 
 #include <cstdint>

@@ -204,8 +204,8 @@ Status Store::compact(const std::vector<std::string>& records) {
   Transaction swap;
   swap.guards.push_back(unchanged(current, current_));
   PR_TRY(write(std::move(swap), current, manifest));
-  // What it replaces goes. A late double of this must not meet the chunks of the next snapshot, which are there before it
-  // is the current one; but before it the head moves.
+  // What it replaces goes. A late double of this must not meet the chunks of the next snapshot, which are there before
+  // it is the current one; but before it the head moves.
   Transaction remove;
   remove.guards.push_back(unchanged(key("head"), head_));
   remove.guards.push_back({current, Guard::What::value, 0, manifest});

@@ -2,9 +2,10 @@
 //
 //   <prefix>/leader               who leads (election.h); it came into being at the epoch of the leader
 //   <prefix>/head                 number of the journal's last key and epoch that wrote it, 16 hexadecimal digits each
-//   <prefix>/journal/<number>     a record, or part of one: "=" and its (last) bytes, or "+" and bytes that go on in the
-//                                 next
-//   <prefix>/current              "<through> <name> <chunks> <bytes>": the snapshot that replaces all keys up to <through>
+//   <prefix>/journal/<number>     a record, or part of one: "=" and its (last) bytes, or "+" and bytes that go on in
+//                                 the next
+//   <prefix>/current              "<through> <name> <chunks> <bytes>": the snapshot that replaces all keys up to
+//                                 <through>
 //   <prefix>/snapshot/<name>/<i>  its chunks: records, each behind its length (4 bytes, little-endian)
 //
 // Fencing at the store: every transaction is guarded by the creation of the leader's key at our epoch. Once another

@@ -1,7 +1,7 @@
 #include "journal/journal.h"
 
-#include <boost/crc.hpp>
 #include <fmt/format.h>
+#include <boost/crc.hpp>
 #include <optional>
 
 #include "base/check.h"
@@ -35,7 +35,7 @@ std::uint32_t crc32c(std::string_view bytes) {
 struct Frame {
   std::uint64_t number = 0;
   std::string_view payload;
-  std::size_t size = 0;   // with its head
+  std::size_t size = 0;  // with its head
 };
 
 std::optional<Frame> frame_at(std::string_view bytes, std::size_t offset) {
@@ -62,7 +62,7 @@ bool intact_frame_after(std::string_view bytes, std::size_t offset, std::uint64_
 struct Scan {
   std::vector<std::string> records;
   std::uint64_t next = 0;
-  std::size_t good = 0;       // bytes from the beginning that are intact
+  std::size_t good = 0;  // bytes from the beginning that are intact
 };
 
 // Frames numbered `next`, next + 1, ...; stops at the first that is not intact.
@@ -114,11 +114,13 @@ std::optional<std::uint64_t> number_in(const std::string& name, std::string_view
   return value;
 }
 
-std::string file_name(std::string_view kind, std::uint64_t number) { return fmt::format("{}-{:016x}.log", kind, number); }
+std::string file_name(std::string_view kind, std::uint64_t number) {
+  return fmt::format("{}-{:016x}.log", kind, number);
+}
 
 struct Files {
-  std::optional<std::uint64_t> snapshot;     // the newest
-  std::vector<std::uint64_t> journals;       // those that are not covered by it, ascending
+  std::optional<std::uint64_t> snapshot;  // the newest
+  std::vector<std::uint64_t> journals;    // those that are not covered by it, ascending
   std::vector<std::string> leftover;
 };
 
@@ -135,8 +137,10 @@ Result<Files> sort_files(Disk& disk) {
     const auto first = number_in(name, "journal");
     const bool old_snapshot = through && through != files.snapshot;
     const bool old_journal = first && files.snapshot && *first <= *files.snapshot;
-    if (old_snapshot || old_journal || name.rfind("new-", 0) == 0) files.leftover.push_back(name);
-    else if (first) files.journals.push_back(*first);
+    if (old_snapshot || old_journal || name.rfind("new-", 0) == 0)
+      files.leftover.push_back(name);
+    else if (first)
+      files.journals.push_back(*first);
   }
   return files;
 }

@@ -9,10 +9,9 @@
 //
 // Recovery takes the newest snapshot and the records after it, without a gap. The last file may end in the middle of a
 // frame, or in garbage, because a crash tore what was never acknowledged: it is cut there. A damaged frame with a valid
-// one after it is not a torn end but a damaged disk: recovery refuses, naming file and byte, rather than forget what was
-// acknowledged. (Damage to the very last frame cannot be told from a torn one.)
-// Numbers in a snapshot's frames count from 1; only their order means something.
-// Thread rule: one thread at a time.
+// one after it is not a torn end but a damaged disk: recovery refuses, naming file and byte, rather than forget what
+// was acknowledged. (Damage to the very last frame cannot be told from a torn one.) Numbers in a snapshot's frames
+// count from 1; only their order means something. Thread rule: one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +36,11 @@ class Journal {
   // Reads everything, mends a torn end, removes what is left over from an interrupted compaction.
   static Result<Recovered> open(Disk& disk);
 
-  std::uint64_t append(std::string_view payload);   // buffered; returns the record's number
+  std::uint64_t append(std::string_view payload);  // buffered; returns the record's number
   // Writes and syncs what is buffered. After an error the journal is closed for good (what the disk holds is not known
   // until the next recovery) and every later call fails.
   Status sync();
-  std::uint64_t durable() const { return durable_; }       // through this number
+  std::uint64_t durable() const { return durable_; }  // through this number
   std::uint64_t appended() const { return next_ - 1; }
 
   // Replaces everything that is durable by `records`: written aside, synced, renamed, then the old files are removed.
@@ -55,7 +54,7 @@ class Journal {
   Status broken(Status status);
 
   Disk* disk_;
-  std::string file_;          // the one that is appended to
+  std::string file_;  // the one that is appended to
   std::string buffer_;
   std::uint64_t next_ = 1;
   std::uint64_t durable_ = 0;
@@ -65,8 +64,8 @@ class Journal {
 
 struct Recovered {
   Journal journal;
-  std::vector<std::string> records;   // snapshot first, then what came after it
-  std::size_t torn_bytes = 0;         // cut from the end
+  std::vector<std::string> records;  // snapshot first, then what came after it
+  std::size_t torn_bytes = 0;        // cut from the end
 };
 
 }  // namespace photonrail::journal

@@ -96,13 +96,13 @@ TEST(Journal, AFailedSyncClosesTheJournal) {
   EXPECT_EQ(opened->journal.durable(), 0U);
 }
 
-// Random work with a failure of the disk at any operation and a power cut at the end: what was acknowledged is there, in
-// order, and nothing that was never appended.
+// Random work with a failure of the disk at any operation and a power cut at the end: what was acknowledged is there,
+// in order, and nothing that was never appended.
 RC_GTEST_PROP(JournalProperty, NothingAcknowledgedIsLost, (std::uint64_t seed)) {
   RandomStream random(seed, "journal-test");
   MemoryDisk disk;
-  std::vector<std::string> history;   // everything appended
-  std::size_t acknowledged = 0;       // of history
+  std::vector<std::string> history;  // everything appended
+  std::size_t acknowledged = 0;      // of history
   for (int life = 0; life < 6; ++life) {
     auto opened = Journal::open(disk);
     if (!opened) RC_FAIL(opened.error().message);

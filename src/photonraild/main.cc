@@ -11,7 +11,8 @@ namespace {
 
 using photonrail::ErrorCode;
 
-constexpr const char* kHelp = R"(usage: photonraild CONFIG            run, in the foreground; logs as JSON lines on standard error
+constexpr const char* kHelp =
+    R"(usage: photonraild CONFIG            run, in the foreground; logs as JSON lines on standard error
        photonraild --check CONFIG    say whether the configuration is good, and stop
        photonraild --show CONFIG     the whole configuration, defaults included, with the origin of each value
        photonraild --schema          every field, as JSON Schema

@@ -93,8 +93,9 @@ struct EmulatedRanks::Impl {
       ++running;
       note_start(member, start, now);
     }
-    const bool ready = !member.handles.empty() && std::all_of(member.handles.begin(), member.handles.end(),
-                                   [&](client::GroupHandle handle) { return session.ready(handle); });
+    const bool ready =
+        !member.handles.empty() && std::all_of(member.handles.begin(), member.handles.end(),
+                                               [&](client::GroupHandle handle) { return session.ready(handle); });
     if (member.state == Member::State::joining && ready) {
       const std::lock_guard lock(mutex);
       rest(i, now);

@@ -23,28 +23,28 @@ struct EmulatedRanksSpec {
   std::string job;
   std::uint64_t job_epoch = 1;
   control::Rank ranks = 4;
-  control::Rank gang = 0;                // size of a ring; 0: neighbours
-  control::Rank ranks_per_stream = 1;    // more: node agents
+  control::Rank gang = 0;                          // size of a ring; 0: neighbours
+  control::Rank ranks_per_stream = 1;              // more: node agents
   Duration run = std::chrono::milliseconds(10);    // of one operation
   Duration pause = std::chrono::milliseconds(50);  // between two of a rank
-  bool own_connections = false;          // a connection for each stream
+  bool own_connections = false;                    // a connection for each stream
   std::uint64_t seed = 1;
 };
 
 struct EmulatedRanksCounts {
-  std::uint64_t attached = 0, failed = 0;              // ranks, now
-  std::uint64_t rail = 0, management = 0;              // operations that have started on every member
+  std::uint64_t attached = 0, failed = 0;  // ranks, now
+  std::uint64_t rail = 0, management = 0;  // operations that have started on every member
   std::uint64_t failed_operations = 0;
-  std::vector<Duration> latencies;                     // from the last announcement of an operation to its last start
-  std::string trouble;                                 // of some stream
+  std::vector<Duration> latencies;  // from the last announcement of an operation to its last start
+  std::string trouble;              // of some stream
 };
 
 class EmulatedRanks {
  public:
   static Result<std::unique_ptr<EmulatedRanks>> start(const EmulatedRanksSpec& spec);
-  ~EmulatedRanks();                  // finish() and goodbye
-  void finish();                     // begins nothing more; waits for what runs, up to 5 s
-  EmulatedRanksCounts counts();      // latencies since the last call
+  ~EmulatedRanks();              // finish() and goodbye
+  void finish();                 // begins nothing more; waits for what runs, up to 5 s
+  EmulatedRanksCounts counts();  // latencies since the last call
 
  private:
   struct Impl;

@@ -44,7 +44,8 @@ struct OperatorClient::Impl {
 
   void begin(grpc::ClientContext& context) const {
     prepare(context, spec);
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(within));
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::duration_cast<std::chrono::microseconds>(within));
   }
 
   Status finish(const grpc::ClientContext& context, const grpc::Status& status) {

@@ -1,5 +1,5 @@
-// RankLinks: carries client::RankSession over gRPC. One link is one stream: a rank of its own, or several (a node agent).
-// A stream that breaks is opened again after a growing pause; the session resumes on it. Renewals happen here.
+// RankLinks: carries client::RankSession over gRPC. One link is one stream: a rank of its own, or several (a node
+// agent). A stream that breaks is opened again after a growing pause; the session resumes on it. Renewals happen here.
 // Where there are several daemons the next one is tried each time: one of them leads, the others refuse. A daemon that
 // answers no Hello and no Renew within kSilence counts as broken, though its connection may live.
 //

@@ -22,8 +22,8 @@ std::string render_text(const Report& report, const TextStyle& style);
 std::string render_json(const Report& report);
 
 // Tidy: one number a line; case,name,kind,switching_time_s,metric,value,unit. A refused case has the one metric
-// "refused", whose value is the reason. First the declarations of the report, each as a metric of the case "report" with
-// the kind "note" and its text as the value.
+// "refused", whose value is the reason. First the declarations of the report, each as a metric of the case "report"
+// with the kind "note" and its text as the value.
 std::string render_csv(const Report& report);
 
 // Reads what render_json wrote (tables are not kept). `file` is for messages. Refuses what is not such a report.

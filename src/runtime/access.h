@@ -20,8 +20,8 @@ inline constexpr const char* kRequestMetadata = "photonrail-request";
 
 struct Caller {
   daemon::Identity identity;
-  std::string peer;  // address, for logs
-  std::string certificate;                                             // PEM; empty without TLS
+  std::string peer;         // address, for logs
+  std::string certificate;  // PEM; empty without TLS
   std::optional<std::chrono::system_clock::time_point> certificate_ends;
 };
 

@@ -35,30 +35,36 @@ void describe(config::Fields& fields, StateConfig& c) {
 }
 
 void describe(config::Fields& fields, StoreConfig& c) {
-  fields("kind", c.kind,
-         {.doc = "Where the journal is. \"embedded\": files in state.directory; no other service is needed. \"etcd\": keys "
-                 "of an etcd cluster; several daemons share them, one of which leads."});
+  fields(
+      "kind", c.kind,
+      {.doc =
+           "Where the journal is. \"embedded\": files in state.directory; no other service is needed. \"etcd\": keys "
+           "of an etcd cluster; several daemons share them, one of which leads."});
   fields("endpoints", c.endpoints, {.doc = "etcd: its members, host:port each.", .items_max = 16});
   fields("prefix", c.prefix, {.doc = "etcd: what the keys begin with; the same for all daemons of the rails."});
   fields("certificate", c.certificate, {.doc = "etcd: the daemon's certificate as a client, PEM; \"\": no TLS."});
   fields("key", c.key, {.doc = "etcd: its private key, PEM."});
-  fields("authority", c.authority, {.doc = "etcd: certificates of the authorities that the members' ones are signed by."});
+  fields("authority", c.authority,
+         {.doc = "etcd: certificates of the authorities that the members' ones are signed by."});
   fields("lease", c.lease,
          {.doc = "etcd: how long a daemon leads after it was last heard of; whole seconds. etcd makes it 1.5 of its "
                  "election timeouts at least.",
           .min = 1,
           .max = 600});
-  fields("margin", c.margin, {.doc = "etcd: a daemon stops this much earlier, for clocks that differ.", .min = 0.01, .max = 60});
+  fields("margin", c.margin,
+         {.doc = "etcd: a daemon stops this much earlier, for clocks that differ.", .min = 0.01, .max = 60});
   fields("renew", c.renew, {.doc = "etcd: how often the lease is renewed.", .min = 0.01, .max = 60});
 }
 
 void describe(config::Fields& fields, MetricsConfig& c) {
-  fields("address", c.address,
-         {.doc = "Where /metrics, /healthz and /readyz are served, over plain HTTP: a loopback address. \"\": nowhere."});
+  fields(
+      "address", c.address,
+      {.doc = "Where /metrics, /healthz and /readyz are served, over plain HTTP: a loopback address. \"\": nowhere."});
 }
 
 void describe(config::Fields& fields, LeaseConfig& c) {
-  fields("duration", c.duration, {.doc = "How long a rank may hold circuits without renewing.", .min = 0.5, .max = 3600});
+  fields("duration", c.duration,
+         {.doc = "How long a rank may hold circuits without renewing.", .min = 0.5, .max = 3600});
   fields("margin", c.margin,
          {.doc = "Ranks stop this much before the end, others get their ports this much after it: room for clocks "
                  "that run at different rates.",
@@ -101,17 +107,22 @@ void describe(config::Fields& fields, SwitchConfig& c) {
   fields("user", c.user, {.doc = "User to log in as, where the dialect has a login."});
   fields("password_file", c.password_file, {.doc = "File with the password on its first line."});
   fields("plaintext", c.plaintext, {.doc = "gNMI and RESTCONF without TLS: on loopback only."});
-  fields("authority", c.authority, {.doc = "File (PEM) of who signs the certificate of the switch: gNMI and RESTCONF."});
-  fields("certificate", c.certificate, {.doc = "File (PEM) of our certificate for this switch, where it asks for one."});
-  fields("key", c.key, {.doc = "File (PEM) of its private key; with NETCONF the key of the user, instead of a password."});
-  fields("server_name", c.server_name, {.doc = "Name in the certificate of the switch; \"\": the host of its address."});
+  fields("authority", c.authority,
+         {.doc = "File (PEM) of who signs the certificate of the switch: gNMI and RESTCONF."});
+  fields("certificate", c.certificate,
+         {.doc = "File (PEM) of our certificate for this switch, where it asks for one."});
+  fields("key", c.key,
+         {.doc = "File (PEM) of its private key; with NETCONF the key of the user, instead of a password."});
+  fields("server_name", c.server_name,
+         {.doc = "Name in the certificate of the switch; \"\": the host of its address."});
   fields("host_key", c.host_key,
          {.doc = "NETCONF: the host key, \"ssh-ed25519 AAAA...\", or the path of a file of known hosts."});
   fields("command_timeout", c.command_timeout,
          {.doc = "How long to wait for an answer; then the outcome is unknown and the switch is read.",
           .min = 0.01,
           .max = 600});
-  fields("poll", c.poll, {.doc = "How often the matrix is read, to see changes made by others.", .min = 0.1, .max = 3600});
+  fields("poll", c.poll,
+         {.doc = "How often the matrix is read, to see changes made by others.", .min = 0.1, .max = 3600});
   fields("settle_max", c.settle_max,
          {.doc = "How long light may take after a write; then the circuit has failed.", .min = 0.001, .max = 3600});
   fields("power_floor_dbm", c.power_floor_dbm,
@@ -120,9 +131,11 @@ void describe(config::Fields& fields, SwitchConfig& c) {
 
 void describe(config::Fields& fields, DaemonConfig& c) {
   fields("site", c.site, {.doc = "Name of the site in identities: spiffe://SITE/..."});
-  fields("log_level", c.log_level, {.doc = "debug, info, warning or error. Read again at SIGHUP.", .choices = kLogLevels});
+  fields("log_level", c.log_level,
+         {.doc = "debug, info, warning or error. Read again at SIGHUP.", .choices = kLogLevels});
   fields("batches", c.batches, {.doc = "Whether one grant may cover the next operations of a group."});
-  fields("switch_ahead", c.switch_ahead, {.doc = "Whether free circuits are switched before the demand for them comes."});
+  fields("switch_ahead", c.switch_ahead,
+         {.doc = "Whether free circuits are switched before the demand for them comes."});
   fields("listen", c.listen, {.doc = "The gRPC server."});
   fields("tls", c.tls, {.doc = "Mutual TLS."});
   fields("state", c.state, {.doc = "What must survive."});
@@ -143,7 +156,8 @@ std::string at(std::string_view directory, std::string_view path) {
 void check_listen(ConfigDocument& doc) {
   const DaemonConfig& c = doc.value;
   auto& d = doc.diagnostics;
-  if (!security::valid_name(c.site)) d.error(doc.span("site"), "no name for a site", "letters, digits, '.', '_' and '-'");
+  if (!security::valid_name(c.site))
+    d.error(doc.span("site"), "no name for a site", "letters, digits, '.', '_' and '-'");
   const auto listen = parse_endpoint(c.listen.address);
   if (!listen) d.error(doc.span("listen.address"), listen.error().message);
   if (listen && c.listen.plaintext && !is_loopback(*listen)) {
@@ -173,9 +187,11 @@ void check_store(ConfigDocument& doc) {
   if (s.kind != "etcd") return;
   if (s.endpoints.empty()) d.error(doc.span("store.kind"), "store.endpoints is missing", "endpoints = [\"host:2379\"]");
   for (const std::string& text : s.endpoints) {
-    if (const auto endpoint = parse_endpoint(text); !endpoint) d.error(doc.span("store.endpoints"), endpoint.error().message);
+    if (const auto endpoint = parse_endpoint(text); !endpoint)
+      d.error(doc.span("store.endpoints"), endpoint.error().message);
   }
-  if (s.prefix.empty() || s.prefix.back() == '/') d.error(doc.span("store.prefix"), "a prefix does not end with a slash");
+  if (s.prefix.empty() || s.prefix.back() == '/')
+    d.error(doc.span("store.prefix"), "a prefix does not end with a slash");
   if (s.certificate.empty() != s.key.empty() || s.certificate.empty() != s.authority.empty()) {
     d.error(doc.span("store.certificate"), "store.certificate, store.key and store.authority belong together");
   }

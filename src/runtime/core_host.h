@@ -4,8 +4,8 @@
 //   queue -> Core -> take_actions() -> streams, switches, journal, audit, log       after every single event
 //
 // Bounds: a stream has at most RankStream::kReadAhead frames here (it reads no further until `taken`), operators' calls
-// are turned away beyond kCallsMost, and switches are bounded by their own frames. So memory is bounded by the number of
-// streams, and a flood slows down only who floods.
+// are turned away beyond kCallsMost, and switches are bounded by their own frames. So memory is bounded by the number
+// of streams, and a flood slows down only who floods.
 #pragma once
 
 #include <atomic>
@@ -75,9 +75,9 @@ class CoreHost {
   // nothing is switched or granted in that term any more.
   void step_down(control::Epoch term = 0, std::function<void()> then = {});
 
-  // Another core in place of this one, which leads no more: it leads, with its journal in `store`. An error of the store
-  // comes to `failed`, on the writer's thread. `lapsed`: it is told, on the core's thread, that the core has stopped by
-  // itself, because it heard of an extension too late; it cannot lead in this term any more.
+  // Another core in place of this one, which leads no more: it leads, with its journal in `store`. An error of the
+  // store comes to `failed`, on the writer's thread. `lapsed`: it is told, on the core's thread, that the core has
+  // stopped by itself, because it heard of an extension too late; it cannot lead in this term any more.
   void take_over(daemon::Core core, std::unique_ptr<journal::RecordStore> store, control::Epoch epoch, Instant until,
                  RecordWriter::FailedCallback failed, std::function<void()> lapsed);
 
@@ -96,7 +96,8 @@ class CoreHost {
   void switch_disconnected(daemon::SwitchId ocs, std::uint64_t generation);
   void durable(daemon::RecordNumber through, control::Epoch term = 0);  // term: of take_over(), which numbers anew
 
-  // What a carrier refuses on its own is audited like what the core does, up to so many in a second; the rest is counted.
+  // What a carrier refuses on its own is audited like what the core does, up to so many in a second; the rest is
+  // counted.
   static constexpr unsigned kRefusalsPerSecond = 20;
   void audit_refusal(daemon::AuditRecord record);
 

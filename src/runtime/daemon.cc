@@ -13,8 +13,8 @@
 #include "daemon/records.h"
 #include "runtime/clock.h"
 #include "runtime/config.h"
-#include "runtime/hand_over.h"
 #include "runtime/grpc_server.h"
+#include "runtime/hand_over.h"
 #include "runtime/http_pages.h"
 #include "runtime/probe.h"
 #include "runtime/reactor.h"
@@ -25,7 +25,7 @@ namespace {
 
 constexpr Duration kAlivePatience = std::chrono::seconds(5);
 constexpr std::size_t kCompactEtcd = std::size_t{4} << 20;  // whoever takes over reads all of it first
-constexpr Duration kGrace = std::chrono::seconds(2);  // for answers that are on their way at the end
+constexpr Duration kGrace = std::chrono::seconds(2);        // for answers that are on their way at the end
 
 Log::Level level_of(const std::string& name) {
   for (const Log::Level level : {Log::Level::debug, Log::Level::info, Log::Level::warning, Log::Level::error}) {
@@ -76,8 +76,10 @@ class Daemon {
     const control::Epoch epoch = next_epoch(writer_->recovered());
     writer_->drop_recovered();
     host_->start();
-    if (available) hand_over_->start();
-    else host_->lead(epoch, kNever);
+    if (available)
+      hand_over_->start();
+    else
+      host_->lead(epoch, kNever);
     log_.write(Log::Level::info, "started",
                {{"version", options_.version},
                 {"address", config_.listen.address},
@@ -144,16 +146,16 @@ class Daemon {
     access_ = std::make_unique<Access>(config_.site, config_.listen.plaintext, *host_, log_);
     ranks_ = std::make_unique<RankService>(*host_, *access_, rank_limits(config_), metrics_, log_);
     operators_ = std::make_unique<OperatorService>(
-        *host_, *writer_, *access_, names_, [this](daemon::SwitchId ocs, auto done) { probe_switch(ocs, std::move(done)); },
-        metrics_, log_);
+        *host_, *writer_, *access_, names_,
+        [this](daemon::SwitchId ocs, auto done) { probe_switch(ocs, std::move(done)); }, metrics_, log_);
     PR_ASSIGN(grpc_, GrpcServer::listen(grpc_spec(config_), *ranks_, *operators_));
     grpc_->set_serving(false);
     if (config_.metrics.address.empty()) return {};
     PR_ASSIGN(const Endpoint address, parse_endpoint(config_.metrics.address));
-    PR_ASSIGN(pages_, HttpPages::listen(
-                          reactor_, address,
-                          [this](const std::string& path, HttpPages::Answer answer) { page(path, std::move(answer)); },
-                          log_));
+    PR_ASSIGN(pages_,
+              HttpPages::listen(
+                  reactor_, address,
+                  [this](const std::string& path, HttpPages::Answer answer) { page(path, std::move(answer)); }, log_));
     return {};
   }
 
@@ -173,7 +175,7 @@ class Daemon {
 
   // Its text where it is another one than last time, else nothing.
   std::string changed_authority() {
-    struct stat status {};
+    struct stat status{};
     if (config_.tls.authority.empty() || ::stat(config_.tls.authority.c_str(), &status) != 0) return {};
     const std::int64_t changed = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
     const std::int64_t before = authority_changed_.exchange(changed);
@@ -200,7 +202,8 @@ class Daemon {
     if (path == "/readyz") {
       return with_status([answer](const daemon::StatusReport& status) {
         std::string body = status.leading ? "leading\n" : "not leading\n";
-        for (const auto& ocs : status.switches) body += fmt::format("{} {}\n", ocs.name, ocs.ready ? "ready" : "not ready");
+        for (const auto& ocs : status.switches)
+          body += fmt::format("{} {}\n", ocs.name, ocs.ready ? "ready" : "not ready");
         answer({status.leading ? 200 : 503, "text/plain", body});
       });
     }

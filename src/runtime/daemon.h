@@ -1,10 +1,10 @@
 // The whole daemon: reads its journal, brings everything up, runs until SIGTERM or SIGINT, and goes down in order.
 //
 // Start: journal -> core -> gRPC, HTTP, switches -> leading. Nothing is granted before the switches are read and every
-// rank that may be alive has come back or lost its lease (core.h).
-// Stop: not serving, then the core steps down and every rank is told, then the servers, then the journal. Circuits stay.
-// SIGHUP: the log level is taken from the file, authorities are looked at again; what else changed is told in the log and
-// needs a restart. Certificates are read again whenever their files change.
+// rank that may be alive has come back or lost its lease (core.h). Stop: not serving, then the core steps down and
+// every rank is told, then the servers, then the journal. Circuits stay. SIGHUP: the log level is taken from the file,
+// authorities are looked at again; what else changed is told in the log and needs a restart. Certificates are read
+// again whenever their files change.
 #pragma once
 
 #include <string>

@@ -16,9 +16,9 @@
 namespace photonrail::runtime {
 namespace {
 
-constexpr int kPingsApartMs = 5'000;        // clients that ping more often are disconnected
-constexpr int kHandshakeMs = 10'000;        // slow handshakes hold a connection no longer than this
-constexpr int kIdleConnectionMs = 300'000;  // connections without a call
+constexpr int kPingsApartMs = 5'000;                   // clients that ping more often are disconnected
+constexpr int kHandshakeMs = 10'000;                   // slow handshakes hold a connection no longer than this
+constexpr int kIdleConnectionMs = 300'000;             // connections without a call
 constexpr std::size_t kMemory = std::size_t{1} << 30;  // of gRPC's buffers; beyond it reading waits
 
 int milliseconds(Duration value) {
@@ -87,8 +87,9 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::listen(const GrpcSpec& spec, Ran
   set_limits(builder, spec);
   impl->server = builder.BuildAndStart();
   if (!impl->server || impl->port == 0) {
-    return fail(ErrorCode::io, fmt::format("cannot listen on {}: the address is in use or not of this machine{}",
-                                           spec.address, spec.plaintext ? "" : ", or the certificate files are not good"));
+    return fail(ErrorCode::io,
+                fmt::format("cannot listen on {}: the address is in use or not of this machine{}", spec.address,
+                            spec.plaintext ? "" : ", or the certificate files are not good"));
   }
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(impl)));
 }
@@ -105,7 +106,8 @@ void GrpcServer::set_serving(bool serving) {
 
 void GrpcServer::stop(Duration grace) {
   if (!impl_->server) return;
-  impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(grace));
+  impl_->server->Shutdown(std::chrono::system_clock::now() +
+                          std::chrono::duration_cast<std::chrono::microseconds>(grace));
   impl_->server->Wait();
   impl_->server.reset();
 }

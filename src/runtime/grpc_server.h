@@ -15,11 +15,12 @@ namespace photonrail::runtime {
 
 class GrpcServer {
  public:
-  static Result<std::unique_ptr<GrpcServer>> listen(const GrpcSpec& spec, RankService& ranks, OperatorService& operators);
+  static Result<std::unique_ptr<GrpcServer>> listen(const GrpcSpec& spec, RankService& ranks,
+                                                    OperatorService& operators);
   ~GrpcServer();
   int port() const;
-  void set_serving(bool serving);     // grpc.health.v1, for "" and both services
-  void stop(Duration grace);          // no new calls; those in progress have `grace`
+  void set_serving(bool serving);  // grpc.health.v1, for "" and both services
+  void stop(Duration grace);       // no new calls; those in progress have `grace`
 
  private:
   struct Impl;

@@ -47,7 +47,8 @@ struct HttpPages::Impl : std::enable_shared_from_this<Impl> {
 namespace {
 
 struct Visit : std::enable_shared_from_this<Visit> {
-  Visit(tcp::socket s, std::function<void()> ended) : socket(std::move(s)), timer(socket.get_executor()), end(std::move(ended)) {}
+  Visit(tcp::socket s, std::function<void()> ended)
+      : socket(std::move(s)), timer(socket.get_executor()), end(std::move(ended)) {}
   ~Visit() { end(); }
 
   void begin(const HttpPages::Handler& handler) {
@@ -80,10 +81,11 @@ struct Visit : std::enable_shared_from_this<Visit> {
     text = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
                        page.status, reason(page.status), page.type, page.body.size());
     if (!head_only) text += page.body;
-    boost::asio::async_write(socket, boost::asio::buffer(text), [self = shared_from_this()](const Problem&, std::size_t) {
-      Problem ignored;
-      self->socket.shutdown(tcp::socket::shutdown_send, ignored);
-    });
+    boost::asio::async_write(socket, boost::asio::buffer(text),
+                             [self = shared_from_this()](const Problem&, std::size_t) {
+                               Problem ignored;
+                               self->socket.shutdown(tcp::socket::shutdown_send, ignored);
+                             });
   }
 
   tcp::socket socket;
@@ -112,7 +114,8 @@ Result<std::unique_ptr<HttpPages>> HttpPages::listen(Reactor& reactor, const End
   auto impl = std::make_shared<Impl>(reactor, std::move(handler), log);
   Problem problem;
   const auto failed = [&] {
-    return fail(ErrorCode::io, fmt::format("cannot listen on {}:{}: {}", address.host, address.port, problem.message()));
+    return fail(ErrorCode::io,
+                fmt::format("cannot listen on {}:{}: {}", address.host, address.port, problem.message()));
   };
   tcp::resolver resolver(reactor.io());
   const auto found = resolver.resolve(address.host, address.port, tcp::resolver::passive, problem);

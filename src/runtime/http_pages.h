@@ -1,5 +1,5 @@
-// A small HTTP server for pages of text: /metrics, /healthz, /readyz. GET and HEAD, one request a connection, no bodies;
-// requests are at most 8 KiB and have 5 s. At most 64 connections. Runs on the reactor's thread.
+// A small HTTP server for pages of text: /metrics, /healthz, /readyz. GET and HEAD, one request a connection, no
+// bodies; requests are at most 8 KiB and have 5 s. At most 64 connections. Runs on the reactor's thread.
 #pragma once
 
 #include <functional>
@@ -20,11 +20,12 @@ struct Page {
 
 class HttpPages {
  public:
-  using Answer = std::function<void(Page page)>;                             // once, on any thread
+  using Answer = std::function<void(Page page)>;  // once, on any thread
   using Handler = std::function<void(const std::string& path, Answer answer)>;
 
   // io where the address cannot be listened on.
-  static Result<std::unique_ptr<HttpPages>> listen(Reactor& reactor, const Endpoint& address, Handler handler, Log& log);
+  static Result<std::unique_ptr<HttpPages>> listen(Reactor& reactor, const Endpoint& address, Handler handler,
+                                                   Log& log);
   ~HttpPages();
   std::uint16_t port() const;
   void close();  // while the reactor runs

@@ -44,8 +44,8 @@ class Log {
   int file_;
   std::mutex mutex_;
   Level threshold_;
-  Instant second_{};             // when the current second of counting began
-  unsigned written_ = 0;         // in it
+  Instant second_{};      // when the current second of counting began
+  unsigned written_ = 0;  // in it
   std::uint64_t suppressed_ = 0;
 };
 

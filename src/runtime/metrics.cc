@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kFast[] = {10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 300e-6, 500e-6, 1e-3, 2e-3,
                             5e-3,  10e-3, 20e-3, 50e-3,  100e-3, 200e-3, 500e-3, 1,    5};
-constexpr double kSlow[] = {1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 100e-3, 150e-3, 200e-3, 300e-3, 500e-3, 1, 2, 5, 10, 60};
+constexpr double kSlow[] = {1e-3,   2e-3,   5e-3,   10e-3, 20e-3, 50e-3, 100e-3, 150e-3,
+                            200e-3, 300e-3, 500e-3, 1,     2,     5,     10,     60};
 
 std::string escaped(std::string_view label) {
   std::string out;
@@ -42,8 +43,8 @@ class Page {
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < histogram.bounds(); ++i) {
       total += histogram.count(i);
-      text_ += fmt::format("photonrail_{}_bucket{{{}{}le=\"{}\"}} {}\n", name_, labels, comma, histogram.bound_seconds(i),
-                           total);
+      text_ += fmt::format("photonrail_{}_bucket{{{}{}le=\"{}\"}} {}\n", name_, labels, comma,
+                           histogram.bound_seconds(i), total);
     }
     total += histogram.count(histogram.bounds());
     text_ += fmt::format("photonrail_{}_bucket{{{}{}le=\"+Inf\"}} {}\n", name_, labels, comma, total);
@@ -61,7 +62,9 @@ class Page {
   std::string name_, text_;
 };
 
-std::string label(std::string_view key, std::string_view value) { return fmt::format("{}=\"{}\"", key, escaped(value)); }
+std::string label(std::string_view key, std::string_view value) {
+  return fmt::format("{}=\"{}\"", key, escaped(value));
+}
 
 void add_process(Page& page, const Metrics& m, const daemon::StatusReport& status, std::string_view version) {
   page.family("build_info", "gauge", "Version of the daemon.");

@@ -183,8 +183,8 @@ grpc::ServerUnaryReactor* OperatorService::SubmitJob(grpc::CallbackServerContext
   return ask(context, "SubmitJob", [&] { return wire::read(*request, names_); }, [](const daemon::Reply&) {});
 }
 
-grpc::ServerUnaryReactor* OperatorService::EndJob(grpc::CallbackServerContext* context, const pb::EndJobRequest* request,
-                                                  pb::EndJobResponse*) {
+grpc::ServerUnaryReactor* OperatorService::EndJob(grpc::CallbackServerContext* context,
+                                                  const pb::EndJobRequest* request, pb::EndJobResponse*) {
   return ask(context, "EndJob", [&] { return wire::read(*request); }, [](const daemon::Reply&) {});
 }
 
@@ -200,17 +200,19 @@ grpc::ServerUnaryReactor* OperatorService::SetSwitch(grpc::CallbackServerContext
 
 grpc::ServerUnaryReactor* OperatorService::PlanJob(grpc::CallbackServerContext* context,
                                                    const pb::PlanJobRequest* request, pb::PlanJobResponse* response) {
-  return ask(context, "PlanJob", [&] { return wire::read(*request, names_); },
-             [response](const daemon::Reply& reply) {
-               for (const std::string& line : reply.plan) response->add_lines(line);
-             });
+  return ask(
+      context, "PlanJob", [&] { return wire::read(*request, names_); },
+      [response](const daemon::Reply& reply) {
+        for (const std::string& line : reply.plan) response->add_lines(line);
+      });
 }
 
 grpc::ServerUnaryReactor* OperatorService::GetStatus(grpc::CallbackServerContext* context,
                                                      const pb::GetStatusRequest* request,
                                                      pb::GetStatusResponse* response) {
-  return ask(context, "GetStatus", [&]() -> Result<daemon::OperatorCall> { return wire::read(*request); },
-             [response, this](const daemon::Reply& reply) { wire::write(reply.status, names_, *response); });
+  return ask(
+      context, "GetStatus", [&]() -> Result<daemon::OperatorCall> { return wire::read(*request); },
+      [response, this](const daemon::Reply& reply) { wire::write(reply.status, names_, *response); });
 }
 
 grpc::ServerUnaryReactor* OperatorService::Probe(grpc::CallbackServerContext* context, const pb::ProbeRequest* request,
@@ -220,7 +222,7 @@ grpc::ServerUnaryReactor* OperatorService::Probe(grpc::CallbackServerContext* co
   const auto found = std::find(names_.begin(), names_.end(), request->ocs());
   if (found == names_.end()) {
     return finished({grpc::StatusCode::INVALID_ARGUMENT,
-                    fmt::format("no switch of that name; there are: {}", fmt::join(names_, ", "))});
+                     fmt::format("no switch of that name; there are: {}", fmt::join(names_, ", "))});
   }
   begin_call(context, "Probe", verdict.caller);
   const auto reactor = UnaryCall::make();

@@ -24,21 +24,24 @@ class OperatorService final : public control::v1::Operator::CallbackService {
   static constexpr std::size_t kWatchersMost = 64;
   static constexpr std::size_t kEventsWaiting = 1024;  // for one watcher; beyond it is closed
 
-  OperatorService(CoreHost& host, RecordWriter& writer, const Access& access, wire::SwitchNames names, ProbeFunction probe,
-                  Metrics& metrics, Log& log);
+  OperatorService(CoreHost& host, RecordWriter& writer, const Access& access, wire::SwitchNames names,
+                  ProbeFunction probe, Metrics& metrics, Log& log);
   ~OperatorService() override;
 
-  grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context, const control::v1::SubmitJobRequest* request,
+  grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
+                                      const control::v1::SubmitJobRequest* request,
                                       control::v1::SubmitJobResponse* response) override;
   grpc::ServerUnaryReactor* EndJob(grpc::CallbackServerContext* context, const control::v1::EndJobRequest* request,
                                    control::v1::EndJobResponse* response) override;
   grpc::ServerUnaryReactor* SetPort(grpc::CallbackServerContext* context, const control::v1::SetPortRequest* request,
                                     control::v1::SetPortResponse* response) override;
-  grpc::ServerUnaryReactor* SetSwitch(grpc::CallbackServerContext* context, const control::v1::SetSwitchRequest* request,
+  grpc::ServerUnaryReactor* SetSwitch(grpc::CallbackServerContext* context,
+                                      const control::v1::SetSwitchRequest* request,
                                       control::v1::SetSwitchResponse* response) override;
   grpc::ServerUnaryReactor* PlanJob(grpc::CallbackServerContext* context, const control::v1::PlanJobRequest* request,
                                     control::v1::PlanJobResponse* response) override;
-  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context, const control::v1::GetStatusRequest* request,
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
+                                      const control::v1::GetStatusRequest* request,
                                       control::v1::GetStatusResponse* response) override;
   grpc::ServerUnaryReactor* Probe(grpc::CallbackServerContext* context, const control::v1::ProbeRequest* request,
                                   control::v1::ProbeResponse* response) override;

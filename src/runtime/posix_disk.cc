@@ -68,15 +68,13 @@ Result<std::vector<std::string>> PosixDisk::list() {
   return names;
 }
 
-Result<std::string> PosixDisk::read(const std::string& name) {
-  return tail(name, std::string().max_size());
-}
+Result<std::string> PosixDisk::read(const std::string& name) { return tail(name, std::string().max_size()); }
 
 Result<std::string> PosixDisk::tail(const std::string& name, std::size_t most) {
   const int descriptor = ::openat(directory_, name.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0 && errno == ENOENT && most != std::string().max_size()) return std::string();
   if (descriptor < 0) return fail(error(name, "open"));
-  struct stat status {};
+  struct stat status{};
   std::string bytes;
   bool good = ::fstat(descriptor, &status) == 0;
   if (good) {
@@ -85,8 +83,9 @@ Result<std::string> PosixDisk::tail(const std::string& name, std::size_t most) {
     bytes.resize(size - from);
     std::size_t done = 0;
     while (good && done < bytes.size()) {
-      const ssize_t got = retried(
-          [&] { return ::pread(descriptor, bytes.data() + done, bytes.size() - done, static_cast<off_t>(from + done)); });
+      const ssize_t got = retried([&] {
+        return ::pread(descriptor, bytes.data() + done, bytes.size() - done, static_cast<off_t>(from + done));
+      });
       good = got >= 0;
       if (got <= 0) break;
       done += static_cast<std::size_t>(got);
@@ -100,7 +99,7 @@ Result<std::string> PosixDisk::tail(const std::string& name, std::size_t most) {
 }
 
 Result<std::size_t> PosixDisk::size(const std::string& name) {
-  struct stat status {};
+  struct stat status{};
   if (::fstatat(directory_, name.c_str(), &status, 0) == 0) return static_cast<std::size_t>(status.st_size);
   if (errno == ENOENT) return std::size_t{0};
   return fail(error(name, "look at"));
@@ -133,7 +132,7 @@ Status PosixDisk::append(const std::string& name, std::string_view bytes) {
 }
 
 Status PosixDisk::sync(const std::string& name) {
-  PR_ASSIGN(File* of, file(name));
+  PR_ASSIGN(File * of, file(name));
   if (::fdatasync(of->descriptor) != 0) return fail(error(name, "sync"));
   if (of->name_durable) return {};
   PR_TRY(sync_directory());

@@ -1,8 +1,7 @@
-// journal::Disk on one directory of a POSIX file system.
-// sync() is fdatasync of the file, and fsync of the directory where the file is new: a file whose name is not durable is
-// not there after a crash. rename() and remove() sync the directory as well.
-// The directory is locked (flock) for as long as the object lives: two daemons on one journal would tear it.
-// One thread.
+// journal::Disk on one directory of a POSIX file system. sync() is fdatasync of the file, and fsync of the directory
+// where the file is new: a file whose name is not durable is not there after a crash. rename() and remove() sync the
+// directory as well. The directory is locked (flock) for as long as the object lives: two daemons on one journal would
+// tear it. One thread.
 #pragma once
 
 #include <map>

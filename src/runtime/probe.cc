@@ -101,8 +101,8 @@ void tell_identity(const device::Identity& id, std::vector<std::string>& lines) 
 
 void tell_capabilities(const device::Capabilities& can, std::vector<std::string>& lines) {
   const auto yes = [](bool b) { return b ? "yes" : "no"; };
-  lines.push_back(fmt::format("batches    {}, at most {} pairs in one write", can.atomic_batch ? "atomic" : "not atomic",
-                              can.max_batch));
+  lines.push_back(fmt::format("batches    {}, at most {} pairs in one write",
+                              can.atomic_batch ? "atomic" : "not atomic", can.max_batch));
   lines.push_back(fmt::format("tells      status {}, power {}, changes unasked {}", yes(can.status), yes(can.power),
                               yes(can.events)));
   const char* conflict = can.on_conflict == device::OnConflict::steals    ? "takes it from the other circuit"

@@ -25,8 +25,8 @@ class RankService final : public control::v1::Ranks::CallbackService {
   grpc::ServerBidiReactor<control::v1::RankFrame, control::v1::DaemonFrame>* Attach(
       grpc::CallbackServerContext* context) override;
 
-  // Ends streams whose certificate is over, or is not signed by `roots` any more (empty: not looked at), and streams that
-  // never said Hello. Called every second.
+  // Ends streams whose certificate is over, or is not signed by `roots` any more (empty: not looked at), and streams
+  // that never said Hello. Called every second.
   void sweep(const std::string& roots);
   void close_all(const std::string& why);  // and refuses new ones
 

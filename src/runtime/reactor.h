@@ -20,9 +20,9 @@ class Reactor {
   Reactor& operator=(const Reactor&) = delete;
 
   boost::asio::io_context& io();
-  void post(std::function<void()> work);                            // any thread
-  void every(Duration period, std::function<void()> work);          // until stop()
-  void stop();                                                      // runs what was posted before, then ends
+  void post(std::function<void()> work);                    // any thread
+  void every(Duration period, std::function<void()> work);  // until stop()
+  void stop();                                              // runs what was posted before, then ends
   bool in_thread() const;
 
  private:

@@ -3,8 +3,8 @@
 //
 // Audit lines of a group are synced before its records: what a record promises is never done without its audit line.
 // After the first error of a store nothing is written to it any more and `failed` is called once: what it holds is not
-// known until it is recovered (journal/record_store.h). The audit log is a file of this daemon, wherever its journal is.
-// Callbacks run on the writer's thread. append(), compact() and write_to() may be called by one thread, audit() and
+// known until it is recovered (journal/record_store.h). The audit log is a file of this daemon, wherever its journal
+// is. Callbacks run on the writer's thread. append(), compact() and write_to() may be called by one thread, audit() and
 // history() by any.
 #pragma once
 

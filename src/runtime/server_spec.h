@@ -22,9 +22,9 @@ struct GrpcSpec {
 };
 
 struct RankLimits {
-  std::size_t streams = 4096;            // open at a time
-  std::size_t messages_waiting = 8192;   // for one stream
-  std::size_t ranks_per_stream = 1024;   // of a node agent
+  std::size_t streams = 4096;           // open at a time
+  std::size_t messages_waiting = 8192;  // for one stream
+  std::size_t ranks_per_stream = 1024;  // of a node agent
   Duration hello_within = std::chrono::seconds(10);
 };
 

@@ -32,7 +32,7 @@ class SwitchLinks final : public SwitchOutlet {
   void connect(daemon::SwitchId ocs, std::uint64_t generation) override;
   void send(daemon::SwitchId ocs, std::uint64_t generation, device::Frame frame) override;
   void allow_until(Instant until) override;
-  void close_all();             // waits; nothing is reported afterwards
+  void close_all();  // waits; nothing is reported afterwards
 
  private:
   struct Impl;

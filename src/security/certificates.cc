@@ -53,9 +53,7 @@ tl::unexpected<Error> io(const std::string& path, int error) {
   return fail(ErrorCode::io, fmt::format("{}: {}", path, std::strerror(error)));
 }
 
-Error openssl_error(std::string_view what) {
-  return {ErrorCode::io, fmt::format("OpenSSL cannot {}", what)};
-}
+Error openssl_error(std::string_view what) { return {ErrorCode::io, fmt::format("OpenSSL cannot {}", what)}; }
 
 Bio reader(std::string_view text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
@@ -295,7 +293,8 @@ bool chains_to(std::string_view pem, std::string_view roots) {
   const Stack trusted = certificates_in(roots);
   if (sk_X509_num(chain.get()) == 0) return false;
   const Store store(X509_STORE_new());
-  for (int i = 0; i < sk_X509_num(trusted.get()); ++i) X509_STORE_add_cert(store.get(), sk_X509_value(trusted.get(), i));
+  for (int i = 0; i < sk_X509_num(trusted.get()); ++i)
+    X509_STORE_add_cert(store.get(), sk_X509_value(trusted.get(), i));
   const StoreContext context(X509_STORE_CTX_new());
   if (X509_STORE_CTX_init(context.get(), store.get(), sk_X509_value(chain.get(), 0), chain.get()) != 1) return false;
   X509_STORE_CTX_set_purpose(context.get(), X509_PURPOSE_SSL_CLIENT);

@@ -46,7 +46,8 @@ std::optional<control::Rank> parse_rank(std::string_view text) {
 
 bool valid_name(std::string_view name) {
   const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
   };
   return !name.empty() && name.size() <= kNameMost && name != "." && name != ".." &&
          std::all_of(name.begin(), name.end(), plain);

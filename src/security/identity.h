@@ -4,9 +4,9 @@
 //   spiffe://SITE/job/ID            any rank of the job (a node agent)
 //   spiffe://SITE/role/ROLE         viewer, scheduler or operator
 //
-// Strict: one SPIFFE ID, of this site, letter for letter; no percent-encoding, query or empty segment. Names hold letters,
-// digits, '.', '_' and '-', at most 128 of them; N is a decimal number without leading zeros.
-// Pure functions; any thread.
+// Strict: one SPIFFE ID, of this site, letter for letter; no percent-encoding, query or empty segment. Names hold
+// letters, digits, '.', '_' and '-', at most 128 of them; N is a decimal number without leading zeros. Pure functions;
+// any thread.
 #pragma once
 
 #include <span>

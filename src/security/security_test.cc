@@ -40,7 +40,8 @@ RC_GTEST_PROP(Identity, WrittenIsReadBack, ()) {
   RC_ASSERT(!parse_identity(id, "other").has_value());
 }
 
-// What differs by one character from an accepted name is refused, or means another identity: no two texts, one identity.
+// What differs by one character from an accepted name is refused, or means another identity: no two texts, one
+// identity.
 RC_GTEST_PROP(Identity, NoTwoTextsForOneIdentity, ()) {
   daemon::Identity identity;
   identity.job = plain_name();
@@ -61,14 +62,34 @@ RC_GTEST_PROP(Identity, GarbageIsReadOrRefused, ()) {
 
 TEST(Identity, ForgedNamesAreRefused) {
   for (const char* id : {
-           "", "spiffe://", "spiffe://site", "spiffe://site/", "spiffe://site/job", "spiffe://site/job/",
-           "spiffe://site/job//rank/1", "spiffe://site/job/a/", "spiffe://site/job/a/rank", "spiffe://site/job/a/rank/",
-           "spiffe://site/job/a/rank/-1", "spiffe://site/job/a/rank/+1", "spiffe://site/job/a/rank/01",
-           "spiffe://site/job/a/rank/1/", "spiffe://site/job/a/rank/1/x", "spiffe://site/job/a/rank/4294967296",
-           "spiffe://site/job/a%2frank%2f1", "spiffe://site/job/../role/operator", "spiffe://site/role/root",
-           "spiffe://site/role/operator/", "spiffe://site/role/Operator", "spiffe://site/role/operator?x",
-           "spiffe://site.evil/role/operator", "spiffe://evil/site/role/operator", "SPIFFE://site/role/operator",
-           "https://site/role/operator", "spiffe://user@site/role/operator", "spiffe://site:1/role/operator",
+           "",
+           "spiffe://",
+           "spiffe://site",
+           "spiffe://site/",
+           "spiffe://site/job",
+           "spiffe://site/job/",
+           "spiffe://site/job//rank/1",
+           "spiffe://site/job/a/",
+           "spiffe://site/job/a/rank",
+           "spiffe://site/job/a/rank/",
+           "spiffe://site/job/a/rank/-1",
+           "spiffe://site/job/a/rank/+1",
+           "spiffe://site/job/a/rank/01",
+           "spiffe://site/job/a/rank/1/",
+           "spiffe://site/job/a/rank/1/x",
+           "spiffe://site/job/a/rank/4294967296",
+           "spiffe://site/job/a%2frank%2f1",
+           "spiffe://site/job/../role/operator",
+           "spiffe://site/role/root",
+           "spiffe://site/role/operator/",
+           "spiffe://site/role/Operator",
+           "spiffe://site/role/operator?x",
+           "spiffe://site.evil/role/operator",
+           "spiffe://evil/site/role/operator",
+           "SPIFFE://site/role/operator",
+           "https://site/role/operator",
+           "spiffe://user@site/role/operator",
+           "spiffe://site:1/role/operator",
        }) {
     EXPECT_FALSE(parse_identity(id, "site")) << id;
   }
@@ -140,7 +161,7 @@ TEST_F(Certificates, SignedByTheirAuthorityAlone) {
     EXPECT_FALSE(chains_to(pem, others)) << file;
     ASSERT_TRUE(not_after(pem));
   }
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat((directory_ + "/a/operator.key").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 077, 0u) << "keys are for their owner";
 }

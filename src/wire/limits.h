@@ -15,7 +15,7 @@ inline constexpr int kMembers = 65536;                              // of a grou
 inline constexpr int kGroups = 65536;                               // in a Hello
 inline constexpr int kPorts = 1 << 18;                              // of a job
 inline constexpr std::uint32_t kPortsPerRank = 64;
-inline constexpr std::uint32_t kHistory = 10'000;                   // records in one answer
+inline constexpr std::uint32_t kHistory = 10'000;  // records in one answer
 inline constexpr std::int64_t kDurationSeconds = 86'400 * 365;
 
 }  // namespace photonrail::wire

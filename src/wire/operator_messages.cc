@@ -32,7 +32,8 @@ Status check_name(std::string_view field, const std::string& text) {
 Result<daemon::SwitchId> find_switch(const std::string& name, const SwitchNames& names) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<daemon::SwitchId>(found - names.begin());
-  return refused("ocs", fmt::format("no switch \"{}\"; there are: {}", name.substr(0, kNameBytes), fmt::join(names, ", ")));
+  return refused("ocs",
+                 fmt::format("no switch \"{}\"; there are: {}", name.substr(0, kNameBytes), fmt::join(names, ", ")));
 }
 
 const std::string& name_of(daemon::SwitchId ocs, const SwitchNames& names) {

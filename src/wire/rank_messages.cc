@@ -32,12 +32,11 @@ Result<control::Path> read_path(std::string_view field, pb::Path path) {
   }
 }
 
-pb::Path write_path(control::Path path) {
-  return path == control::Path::rail ? pb::PATH_RAIL : pb::PATH_MANAGEMENT;
-}
+pb::Path write_path(control::Path path) { return path == control::Path::rail ? pb::PATH_RAIL : pb::PATH_MANAGEMENT; }
 
 Result<Duration> read_duration(std::string_view field, const google::protobuf::Duration& in) {
-  const bool sane = in.seconds() >= 0 && in.seconds() <= kDurationSeconds && in.nanos() >= 0 && in.nanos() < 1'000'000'000;
+  const bool sane =
+      in.seconds() >= 0 && in.seconds() <= kDurationSeconds && in.nanos() >= 0 && in.nanos() < 1'000'000'000;
   if (!sane) return refused(field, "no duration between 0 and a year");
   return std::chrono::seconds(in.seconds()) + std::chrono::nanoseconds(in.nanos());
 }
@@ -232,7 +231,9 @@ struct DaemonWriter {
     to.set_sequence(in.sequence);
     to.set_reason(cut(in.reason, kTextBytes));
   }
-  void operator()(const control::Renewed& in) const { write_duration(in.lease, *out.mutable_renewed()->mutable_lease()); }
+  void operator()(const control::Renewed& in) const {
+    write_duration(in.lease, *out.mutable_renewed()->mutable_lease());
+  }
   void operator()(const control::Refused& in) const {
     pb::Refused& to = *out.mutable_refused();
     for (const CodePair& pair : kCodes) {

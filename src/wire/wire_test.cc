@@ -55,9 +55,10 @@ FromDaemon daemon_message() {
     case 5: return control::Failed{number(), large(), text()};
     case 6: return control::Renewed{duration()};
     case 7:
-      return control::Refused{*rc::gen::element(Code::unknown_job, Code::stale_epoch, Code::not_yours, Code::bad_request,
-                                                Code::overloaded, Code::not_leader, Code::recovering),
-                              text(), duration()};
+      return control::Refused{
+          *rc::gen::element(Code::unknown_job, Code::stale_epoch, Code::not_yours, Code::bad_request, Code::overloaded,
+                            Code::not_leader, Code::recovering),
+          text(), duration()};
     default: return Closed{text()};
   }
 }

@@ -172,7 +172,8 @@ checks=$((checks + 1))
 
 # ---- another authority, without a restart: who was signed by the old one is cut off, also in the middle of a stream
 cp -r "$work/certs" "$work/old"
-"$photonrail" ctl --certificates "$work/old" emulate-ranks "$work/job.toml" --seconds 20 >"$work/ranks" 2>&1 </dev/null &
+"$photonrail" ctl --certificates "$work/old" emulate-ranks "$work/job.toml" --seconds 20 \
+  >"$work/ranks" 2>&1 </dev/null &
 ranks_pid=$!
 attached() {
   page /metrics

@@ -59,7 +59,7 @@ JobPlan make_job(const std::string& name, std::uint64_t epoch, Rank ranks, bool 
   const std::vector<std::uint32_t> step = make_step(job, random);
   const bool overlaps = random.below(2) == 0;
   std::vector<std::uint64_t> count(job.groups.size(), 0);
-  std::vector<std::vector<Instruction>> pending(ranks);   // waits owed
+  std::vector<std::vector<Instruction>> pending(ranks);  // waits owed
   for (unsigned s = 0; s < steps; ++s) {
     // Now and then a step is another one: a validation step, a changed schedule.
     const bool other = s > 0 && random.below(8) == 0;
@@ -68,11 +68,14 @@ JobPlan make_job(const std::string& name, std::uint64_t epoch, Rank ranks, bool 
       job.durations[g].push_back(microseconds(200 + random.below(3000)));
       for (const Rank rank : job.groups[g].members) {
         auto& program = job.programs[rank];
-        if (random.below(3) == 0) program.push_back({Instruction::Kind::compute, microseconds(random.below(3000)), 0, 0});
+        if (random.below(3) == 0)
+          program.push_back({Instruction::Kind::compute, microseconds(random.below(3000)), 0, 0});
         program.push_back({Instruction::Kind::issue, {}, g, number});
         const Instruction wait{Instruction::Kind::wait, {}, g, number};
-        if (overlaps && random.below(3) == 0) pending[rank].push_back(wait);
-        else program.push_back(wait);
+        if (overlaps && random.below(3) == 0)
+          pending[rank].push_back(wait);
+        else
+          program.push_back(wait);
       }
     }
     for (Rank rank = 0; rank < ranks; ++rank) {

@@ -3,7 +3,8 @@
 # shellcheck source=tests/peers/lib.sh
 source "$(dirname "$0")/lib.sh"
 need openssl
-go_tools github.com/openconfig/gnmi/cmd/gnmi_cli@v0.14.1 github.com/openconfig/gnmi/testing/fake/gnmi/cmd/fake_server@v0.14.1
+go_tools github.com/openconfig/gnmi/cmd/gnmi_cli@v0.14.1 \
+  github.com/openconfig/gnmi/testing/fake/gnmi/cmd/fake_server@v0.14.1
 make_certificates
 checks=0
 # holds TEXT FRAGMENT
@@ -20,10 +21,13 @@ tls=(-ca_crt "$work/ca.crt" -client_crt "$work/client.crt" -client_key "$work/cl
 cli() { "$cache/bin/gnmi_cli" -address "localhost:$port" "${tls[@]}" -timeout 10s "$@" 2>&1; }
 holds "$(cli -capabilities)" ocp-ocs-connection-management
 # shellcheck disable=SC2016  # no variables: text form of protobuf
-holds "$(cli -set -proto 'update: <path: <elem: <name: "connections"> elem: <name: "port-connection" key: <key: "name" value: "1A-2B">>> val: <json_ietf_val: "{\"config\":{\"name\":\"1A-2B\",\"input-port-name\":\"1A\",\"output-port-name\":\"2B\"}}">>')" "op: UPDATE"
+path='elem: <name: "connections"> elem: <name: "port-connection" key: <key: "name" value: "1A-2B">>'
+value='{\"config\":{\"name\":\"1A-2B\",\"input-port-name\":\"1A\",\"output-port-name\":\"2B\"}}'
+holds "$(cli -set -proto "update: <path: <$path> val: <json_ietf_val: \"$value\">>")" "op: UPDATE"
 holds "$(cli -get -proto 'path: <elem: <name: "connections">> encoding: JSON_IETF')" 1A-2B
 holds "$(cli -query /connections -query_type once -display_type single)" 1A-2B
-if "$cache/bin/gnmi_cli" -address "localhost:$port" -ca_crt "$work/ca.crt" -capabilities -timeout 5s >"$work/refused.log" 2>&1; then
+if "$cache/bin/gnmi_cli" -address "localhost:$port" -ca_crt "$work/ca.crt" \
+  -capabilities -timeout 5s >"$work/refused.log" 2>&1; then
   die "gnmi_cli is served without a certificate"
 fi
 

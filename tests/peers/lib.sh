@@ -69,7 +69,9 @@ use_venv() {
   fi
   exec 9>&-
 }
-clients_venv() { use_venv clients pygnmi==0.8.15 ncclient==0.7.1 pyvisa==1.16.2 pyvisa-py==0.8.1 yangson==1.7.9 scpipy==1.5.1; }
+clients_venv() {
+  use_venv clients pygnmi==0.8.15 ncclient==0.7.1 pyvisa==1.16.2 pyvisa-py==0.8.1 yangson==1.7.9 scpipy==1.5.1
+}
 
 # go_tools PACKAGE@VERSION...: programs of these packages in $cache/bin; built once.
 go_tools() {

@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 using device::CrossConnect;
 using device::Frame;
 
-constexpr auto kPatience = 15s;   // for what is asked on standard input
+constexpr auto kPatience = 15s;  // for what is asked on standard input
 
 Instant now() { return Instant(std::chrono::steady_clock::now().time_since_epoch()); }
 
@@ -122,7 +122,8 @@ class Switch {
     const std::size_t before = reads_;
     run_until([&] { return reads_ > before + 1; });
     std::string text = "matrix";
-    for (const CrossConnect& pair : reconciler_.snapshot().connections) text += fmt::format(" {}:{}", pair.in, pair.out);
+    for (const CrossConnect& pair : reconciler_.snapshot().connections)
+      text += fmt::format(" {}:{}", pair.in, pair.out);
     return text;
   }
 
@@ -161,8 +162,8 @@ class Switch {
     }
     for (device::IntentResult& result : reconciler_.take_results()) results_[result.id] = std::move(result);
     for (const device::Alarm& alarm : reconciler_.take_alarms()) {
-      constexpr const char* kKinds[] = {"wrong_identity", "drift", "conflict", "port_failed", "unreachable", "reachable",
-                                        "rejected"};
+      constexpr const char* kKinds[] = {"wrong_identity", "drift",     "conflict", "port_failed",
+                                        "unreachable",    "reachable", "rejected"};
       std::string text = kKinds[static_cast<std::size_t>(alarm.kind)];
       for (const CrossConnect& pair : alarm.pairs) text += fmt::format(" {}:{}", pair.in, pair.out);
       alarms_.push_back(text);
@@ -175,7 +176,7 @@ class Switch {
   device::Reconciler reconciler_;
   std::shared_ptr<carrier::Link> link_;
   unsigned link_number_ = 0;
-  std::size_t reads_ = 0;    // frames that came
+  std::size_t reads_ = 0;  // frames that came
   device::IntentId last_intent_ = 0;
   std::map<device::IntentId, device::IntentResult> results_;
   std::vector<std::string> alarms_;

@@ -25,7 +25,8 @@ ask() {
 judged() {
   cp "$work/body" "$work/body.json"
   checks=$((checks + 2))
-  yanglint -t data "$here/optical-switch.yang" "$work/body.json" >"$work/yanglint.log" 2>&1 || die "yanglint refuses $(cat "$work/body")"
+  yanglint -t data "$here/optical-switch.yang" "$work/body.json" >"$work/yanglint.log" 2>&1 \
+    || die "yanglint refuses $(cat "$work/body")"
   "$python" "$here/yang_judge.py" "$work/body.json" || die "yangson refuses $(cat "$work/body")"
 }
 
@@ -39,7 +40,8 @@ ask 204 PUT "${data}cross-connects/pair=1" '{"optical-switch:pair":[{"ingress":1
 ask 409 PUT "${data}cross-connects/pair=2" '{"optical-switch:pair":[{"ingress":2,"egress":18}]}'
 ask 400 PUT "${data}cross-connects/pair=2" '{"optical-switch:pair":[{"ingress":2,"egress":99}]}'
 ask 400 PUT "${data}cross-connects/pair=2" '{"optical-switch:pair":'
-ask 204 PATCH "${data}cross-connects/pair" '{"optical-switch:pair":[{"ingress":3,"egress":19},{"ingress":4,"egress":20}]}'
+ask 204 PATCH "${data}cross-connects/pair" \
+  '{"optical-switch:pair":[{"ingress":3,"egress":19},{"ingress":4,"egress":20}]}'
 ask 200 GET "${data}cross-connects"
 judged
 ask 404 DELETE "${data}cross-connects/pair=9"
