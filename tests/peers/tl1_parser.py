@@ -1,4 +1,4 @@
-"""Judges TL1 sessions (stdin, as printed by tl1_transcript) by the grammar of Telcordia GR-831, with a matrix of its own.
+"""Judges TL1 sessions (stdin, printed by tl1_transcript) by the grammar of Telcordia GR-831, with a matrix of its own.
 
 Every byte has to belong to a request or a message; every request has one final response with its tag; what a list of
 connections says is what the completed requests before it have made. Written apart from the C++ code.
@@ -6,9 +6,11 @@ connections says is what the completed requests before it have made. Written apa
 import re
 import sys
 
-REQUEST = re.compile(rb'([A-Z][A-Z-]*):((?:"[^"]*")|[^:;"]*):((?:"[^"]*"|[^:;"])*):(\d{1,6})((?::(?:"[^"]*"|[^:;"])*)*);\n?')
+WORD = rb'(?:"[^"]*"|[^:;"])*'
+REQUEST = re.compile(rb'([A-Z][A-Z-]*):(' + WORD + rb'):(' + WORD + rb'):(\d{1,6})((?::' + WORD + rb')*);\n?')
 HEADER = rb'\r\n\n   (?P<sid>\S+) (?P<date>\d\d-\d\d-\d\d) (?P<time>\d\d:\d\d:\d\d)\r\n'
-IDENT = rb'(?:M  (?P<ctag>\d{1,6}) (?P<code>COMPLD|DENY|PRTL|DELAY|RTRV)|(?P<alarm>A |\*\*|\*C|\* ) (?P<atag>\d+) (?P<verb>[A-Z ]+))'
+IDENT = (rb'(?:M  (?P<ctag>\d{1,6}) (?P<code>COMPLD|DENY|PRTL|DELAY|RTRV)'
+         rb'|(?P<alarm>A |\*\*|\*C|\* ) (?P<atag>\d+) (?P<verb>[A-Z ]+))')
 BODY = rb'(?P<body>(?:\r\n   (?:"[^"\r\n]*"|[A-Z]{4}|/\*[^\r\n]*?\*/))*)'
 MESSAGE = re.compile(HEADER + IDENT + BODY + rb'\r\n(?P<end>[;>])')
 PROMPT = re.compile(rb'\r\n(?:agent>|<)?')
