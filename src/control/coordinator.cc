@@ -123,7 +123,10 @@ void Coordinator::Impl::take_decisions() {
   Outputs out = std::exchange(controller.outputs(), {});
   for (SwitchCommand& command : out.commands) {
     ++(command.ahead ? counts.switches_ahead : counts.switches);
-    commands.push_back({++last_command, command.id});
+    commands.push_back({++last_command, command.id, {}});
+    for (const auto* circuits : {&command.connect, &command.disconnect}) {
+      for (const Circuit& c : *circuits) commands.back().ports.insert(commands.back().ports.end(), {c.a, c.b});
+    }
     command.id = last_command;
     outputs.commands.push_back(std::move(command));
   }
@@ -219,13 +222,13 @@ void Coordinator::Impl::release(GroupId id) {
     released = true;
     pump();
   }
-  if (released && spec.switch_ahead) switch_ahead(id);
+  if (released && spec.switch_ahead) switch_ahead(groups[id].members);
 }
 
-// Switches for what the members of a released group issue next, where all members of that next group agree.
-void Coordinator::Impl::switch_ahead(GroupId released) {
+// Switches for what these ranks, whose ports may be idle now, issue next, where all members of that next group agree.
+void Coordinator::Impl::switch_ahead(const std::vector<Rank>& freed) {
   std::vector<GroupId> tried;
-  for (const Rank rank : groups[released].members) {
+  for (const Rank rank : freed) {
     const std::optional<GroupId> next = next_group(rank);
     if (!next || std::find(tried.begin(), tried.end(), *next) != tried.end()) continue;
     tried.push_back(*next);
@@ -274,16 +277,26 @@ void Coordinator::Impl::lost(Rank rank) {
 }
 
 void Coordinator::Impl::finish_command(CommandId command, bool done) {
-  const auto found = std::find_if(commands.begin(), commands.end(), [&](const auto& c) { return c.first == command; });
+  const auto found = std::find_if(commands.begin(), commands.end(), [&](const auto& c) { return c.told == command; });
   if (found == commands.end()) return;  // answered before
-  const CommandId inner = found->second;
+  const CommandState answered = std::move(*found);
   commands.erase(found);
   if (done) {
-    controller.command_done(inner);
+    controller.command_done(answered.inner);
   } else {
-    controller.command_failed(inner);
+    controller.command_failed(answered.inner);
   }
   pump();
+  if (!spec.switch_ahead || recovering) return;
+  std::vector<Rank> freed;
+  for (const PortId port : answered.ports) {
+    for (const GroupId id : groups_of_port[port]) {
+      freed.insert(freed.end(), groups[id].members.begin(), groups[id].members.end());
+    }
+  }
+  std::sort(freed.begin(), freed.end());
+  freed.erase(std::unique(freed.begin(), freed.end()), freed.end());
+  switch_ahead(freed);
 }
 
 // ---- the public face

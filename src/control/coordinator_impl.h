@@ -41,6 +41,12 @@ struct Pending {
   bool unserved = false;                // the Controller has closed it: management path when it is its turn
 };
 
+struct CommandState {
+  CommandId told = 0;                   // outside: never used twice
+  CommandId inner = 0;                  // the Controller's
+  std::vector<PortId> ports;
+};
+
 struct GroupState {
   std::vector<Rank> members;
   std::vector<MemberState> state;       // as `members`
@@ -83,7 +89,7 @@ struct Coordinator::Impl {
   void send_grant(Rank rank, GroupId group, const Batch& batch);
   void fail_waiting(GroupId group, std::size_t index, Sequence from);
   void release(GroupId group);
-  void switch_ahead(GroupId released);
+  void switch_ahead(const std::vector<Rank>& freed);
   void lost(Rank rank);
   void finish_command(CommandId command, bool done);
   void add_to(Digest& digest) const;
@@ -127,7 +133,7 @@ struct Coordinator::Impl {
   std::vector<GroupState> groups;
   std::vector<std::vector<GroupId>> groups_of_port;
   std::vector<GroupId> group_of_operation;              // of the Controller's operations
-  std::vector<std::pair<CommandId, CommandId>> commands;  // told outside, the Controller's
+  std::vector<CommandState> commands;                   // on their way
   CommandId last_command = 0;
   bool pumping = false;
   std::vector<std::size_t> watched;                     // nodes whose waits have changed: ranks, then groups

@@ -27,7 +27,8 @@ bool Learner::follow(Entry entry) {
     return true;
   }
   if (trusted()) {
-    const auto failed = static_cast<std::uint32_t>(std::min<std::size_t>(2 * matched_, kCaution));
+    const std::size_t caution = std::max<std::size_t>(4 * distance_, kCaution);
+    const auto failed = static_cast<std::uint32_t>(std::min(2 * matched_, caution));
     needed_ = std::min(std::max(2 * needed_, failed), kMostCautious);
   }
   distance_ = matched_ = foreseen_right_ = 0;

@@ -3,9 +3,9 @@
 // The programme of a training job repeats step by step. Of the history, the distance D is sought at which the longest
 // stretch up to now has been issued before (Z function of the reversed history); the next entry is the one D back.
 // Longest match, because shorter ones lie: inside a run of equal entries, distance 1 matches as well.
-// A match is trusted from `confidence` entries on. A trusted one that fails doubles that (and asks for at least twice
-// what failed, up to kCaution): a loop inside the step then fails a few times, and no more. It halves again as entries
-// come as foreseen.
+// A match is trusted from `confidence` entries on. A trusted one that fails doubles that, and asks for at least twice
+// what failed, up to four times its distance or kCaution: a loop inside the step then fails a few times and no more, and
+// a changed step is trusted again after about four. It halves as entries come as foreseen.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class Learner {
 
  private:
   static constexpr std::size_t kHistory = 16384;  // a step with more operations than half of it is not learnt
-  static constexpr std::uint32_t kCaution = 256;
+  static constexpr std::uint32_t kCaution = 32;
   static constexpr std::uint32_t kMostCautious = 8192;
 
   bool follow(Entry entry);
