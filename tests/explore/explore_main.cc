@@ -24,6 +24,7 @@ constexpr const char* kUsage = R"(usage: explore [OPTION...]
   --rule gang|batches|mispredicted|naive|blocking|cached (gang)
                          mispredicted: batches of another program with as many operations
   --no-guard  --timer    without the guard; with a timer that goes off at any moment
+  --ahead                circuits are switched ahead of demand where members agree (with batches)
   --loss N  --repeat N  --crash N  --fail N  --restart N      faults of each kind in one run (0)
   --sample N             N programs drawn, instead of all up to symmetry
   --walks N              N random runs of each program, instead of all interleavings
@@ -35,7 +36,7 @@ constexpr const char* kUsage = R"(usage: explore [OPTION...]
 struct Command {
   std::string fabric = "grid", rule = "gang";
   std::uint32_t operations = 3;
-  bool guard = true, timer = false, quiet = false;
+  bool guard = true, timer = false, ahead = false, quiet = false;
   std::uint32_t losses = 0, repetitions = 0, crashes = 0, failures = 0, restarts = 0;
   std::uint64_t sample = 0, walks = 0, states = 0, seed = 1, from = 0, to = ~0ULL;
   unsigned jobs = 1;
@@ -71,6 +72,7 @@ std::optional<Command> read(int argc, char** argv) {
     const std::string option = argv[i];
     if (option == "--no-guard") c.guard = false;
     else if (option == "--timer") c.timer = true;
+    else if (option == "--ahead") c.ahead = true;
     else if (option == "--quiet") c.quiet = true;
     else if (i + 1 == argc) return std::nullopt;
     else if (option == "--fabric") c.fabric = argv[++i];
@@ -97,6 +99,7 @@ Options options_of(const Command& c) {
   o.spec.batches = c.rule == "batches" || c.rule == "mispredicted";
   o.spec.learn_after = 3;
   o.spec.guard = c.guard;
+  o.spec.switch_ahead = c.ahead;
   o.spec.cached_grants = c.rule == "cached";
   if (c.rule == "naive") o.spec.rule = control::AdmissionRule::naive_lock;
   o.blocking_issue = c.rule == "blocking";

@@ -22,6 +22,7 @@ World begin(const Fabric& fabric, const Program& program, const Options& options
 World begin_learnt(const Fabric& fabric, const Program& program, const Program& taught, Options options) {
   options.spec.batches = true;
   options.spec.learn_after = 3;
+  options.spec.switch_ahead = true;
   return learnt(std::make_shared<const Setting>(fabric, program, options), taught, 6);
 }
 

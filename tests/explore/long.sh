@@ -12,12 +12,12 @@ for operations in 1 2 3 4; do
   for rule in gang batches mispredicted; do run --operations "$operations" --rule "$rule"; done
 done
 for operations in 1 2 3; do
-  for rule in gang batches mispredicted; do run --fabric ring --operations "$operations" --rule "$rule" --timer; done
+  for rule in gang batches mispredicted; do run --fabric ring --operations "$operations" --rule "$rule" --timer --ahead; done
 done
 
 # One fault of each kind by itself, and the timer at every moment: up to three operations; then all in one run: two.
 for fault in crash loss repeat fail restart; do
-  for rule in gang batches mispredicted; do run --operations 3 --rule "$rule" "--$fault" 1 --timer; done
+  for rule in gang batches mispredicted; do run --operations 3 --rule "$rule" "--$fault" 1 --timer --ahead; done
 done
 for rule in gang batches mispredicted; do run --operations 2 --rule "$rule" --crash 1 --loss 1 --repeat 1 --timer; done
 
@@ -25,7 +25,7 @@ for rule in gang batches mispredicted; do run --operations 2 --rule "$rule" --cr
 for fabric in grid ring; do
   for operations in 4 5 6; do
     for rule in gang batches mispredicted; do
-      run --fabric "$fabric" --operations "$operations" --rule "$rule" --crash 1 --loss 1 --repeat 1 --timer \
+      run --fabric "$fabric" --operations "$operations" --rule "$rule" --crash 1 --loss 1 --repeat 1 --timer --ahead \
         --sample 1000 --walks 2000
       run --fabric "$fabric" --operations "$operations" --rule "$rule" --crash 2 --loss 2 --repeat 2 --restart 2 \
         --fail 2 --sample 1000 --walks 2000 --seed 2
