@@ -240,6 +240,7 @@ void RankSession::on(const control::Limit& message, Instant) {
   if (!group->grants.empty()) group->grants.back().last = message.last;
   while (!group->grants.empty() && group->grants.front().last <= group->finished) group->grants.pop_front();
   group->announced = std::min(group->announced, message.last);
+  if (group->issued > group->announced) leave_batches(group);  // announcing again counts as issuing
   announce_pending(*group);
   say_waiting();
 }

@@ -2,10 +2,10 @@
 //
 // The programme of a training job repeats step by step. Of the history, the distance D is sought at which the longest
 // stretch up to now has been issued before (Z function of the reversed history); the next entry is the one D back.
-// Longest match, because shorter ones lie: inside a run of equal entries, distance 1 matches as well.
-// A match is trusted from `confidence` entries on. A trusted one that fails doubles that, and asks for at least twice
-// what failed, up to four times its distance or kCaution: a loop inside the step then fails a few times and no more, and
-// a changed step is trusted again after about four. It halves as entries come as foreseen.
+// Longest match, because shorter ones lie: inside a run of equal entries, distance 1 matches as well. A match is
+// trusted from `confidence` entries on. A trusted one that fails doubles that, and asks for at least twice what failed,
+// up to four times its distance or kCaution: a loop inside the step then fails a few times and no more, and a changed
+// step is trusted again after about four. It halves as entries come as foreseen.
 #pragma once
 
 #include <cstdint>

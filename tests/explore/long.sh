@@ -12,7 +12,9 @@ for operations in 1 2 3 4; do
   for rule in gang batches mispredicted; do run --operations "$operations" --rule "$rule"; done
 done
 for operations in 1 2 3; do
-  for rule in gang batches mispredicted; do run --fabric ring --operations "$operations" --rule "$rule" --timer --ahead; done
+  for rule in gang batches mispredicted; do
+    run --fabric ring --operations "$operations" --rule "$rule" --timer --ahead
+  done
 done
 
 # One fault of each kind by itself, and the timer at every moment: up to three operations; then all in one run: two.

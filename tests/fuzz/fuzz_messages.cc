@@ -1,5 +1,5 @@
-// NETCONF, RESTCONF and gNMI from both sides, and NETCONF's framing. The first byte chooses dialect and side; the rest is
-// bodies, cut at bytes of 0xff. Never a crash, and an answer to every command.
+// NETCONF, RESTCONF and gNMI from both sides, and NETCONF's framing. The first byte chooses dialect and side; the rest
+// is bodies, cut at bytes of 0xff. Never a crash, and an answer to every command.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace {
 using namespace photonrail;
 using namespace photonrail::device;
 
-constexpr Dialect kDialects[] = {Dialect::polatis_netconf, Dialect::polatis_restconf, Dialect::ocp_gnmi, Dialect::sonic_gnmi};
+constexpr Dialect kDialects[] = {Dialect::polatis_netconf, Dialect::polatis_restconf, Dialect::ocp_gnmi,
+                                 Dialect::sonic_gnmi};
 constexpr std::size_t kBodiesMost = 32;
 
 std::vector<std::string> bodies_of(std::string_view bytes) {
@@ -49,8 +50,10 @@ void to_driver(Dialect dialect, const std::vector<std::string>& bodies, bool ide
   Carrier carrier(box);
   Driver& driver = carrier.driver();
   bool in_flight = !identified;
-  if (identified) carrier.connect();
-  else driver.connected();
+  if (identified)
+    carrier.connect();
+  else
+    driver.connected();
   Frame request;
   for (std::size_t turn = 0; turn < bodies.size(); ++turn) {
     if (!in_flight) {
