@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
 
+#include "carrier/io_thread.h"
 #include "carrier/link.h"
 #include "carrier/listener.h"
 #include "device/netconf_framing.h"
@@ -24,20 +23,6 @@ using device::Frame;
 using device::Outcome;
 
 constexpr auto kPatience = 10s;
-
-class IoThread {
- public:
-  ~IoThread() {
-    guard_.reset();
-    io.stop();
-    thread_.join();
-  }
-  boost::asio::io_context io{1};
-
- private:
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{io.get_executor()};
-  std::thread thread_{[this] { io.run(); }};
-};
 
 // A switch behind one listener; replies leave at once.
 class Box {

@@ -4,19 +4,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "device/dialect_text.h"
 
 namespace photonrail::device {
 namespace {
 
 constexpr unsigned kStrangersMax = 64;         // frames that are no answer, before the connection is given up
 constexpr std::size_t kEventsMax = 1024;       // kept until they are taken
-
-// Of a command from its pairs: refused only where nothing of it was done.
-Outcome outcome_of(const std::vector<Outcome>& pairs) {
-  const Outcome worst = *std::max_element(pairs.begin(), pairs.end());
-  const bool all_refused = std::all_of(pairs.begin(), pairs.end(), [](Outcome o) { return o == Outcome::rejected; });
-  return worst == Outcome::rejected && !all_refused ? Outcome::failed : worst;
-}
 
 }  // namespace
 
@@ -133,7 +127,7 @@ void MessageDriver::receive(const Frame& frame) {
   if (verdict.outcome != Outcome::applied && !writes_on) return finish(verdict.outcome);
   if (!requests_.empty()) return send_next();
   if (removal_) return remove_what_is_there();
-  finish(answer_.pairs.empty() ? verdict.outcome : outcome_of(answer_.pairs));
+  finish(answer_.pairs.empty() ? verdict.outcome : outcome_of_pairs(answer_.pairs));
 }
 
 void MessageDriver::finish(Outcome outcome) {

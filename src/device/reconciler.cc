@@ -117,12 +117,26 @@ struct Reconciler::Impl {
     wrong_said = false;
     who = answer.identity;
     light_known = false;
+    dark_until = now + settle_time();
     link = Link::up;
   }
 
   // ---- answers
   void collect_frames() {
-    for (Frame& frame : driver->take_frames()) frames.push_back(std::move(frame));
+    std::vector<Frame> more = driver->take_frames();
+    const bool writes = busy && (kind == Command::Kind::remove || kind == Command::Kind::add);
+    if (writes && !more.empty()) note_further_frames(more);
+    frames.insert(frames.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+
+  // A write that takes several messages, each after the answer to the one before: all of them are on record.
+  void note_further_frames(const std::vector<Frame>& more) {
+    WriteRecord record;
+    record.id = written.front().first;
+    const Active* a = find(record.id);
+    if (a != nullptr) record.epoch = a->intent.epoch;
+    record.frames = frames_text(more);
+    records.push_back(std::move(record));
   }
 
   void take_answers(Instant now) {
@@ -510,8 +524,13 @@ struct Reconciler::Impl {
 
   // False: there is nothing to do now.
   bool begin_next(Instant now) {
-    // A matrix that is taken over says nothing of light: who relies on it needs the readings too.
-    if (!ready && !light_known && sees_light()) return ask_all(now);
+    // A matrix that is taken over says nothing of light: who relies on it needs the readings too, or, where the switch
+    // shows none, the time that light takes.
+    if (!ready && !light_known) {
+      if (sees_light()) return ask_all(now);
+      if (now < dark_until) return false;
+      light_known = true;
+    }
     if (must_read) return begin({Command::Kind::read, {}, {}, true}, now);
     finish_fenced();
     if (look_at_light(now)) return true;
@@ -615,17 +634,22 @@ struct Reconciler::Impl {
     }
     must_read = true;
     begin(command, now);
-    std::string text;
-    for (const Frame& frame : last_frames) {
-      for (const std::string* part : {&frame.verb, &frame.target}) text += part->empty() ? "" : *part + " ";
-      text += frame.body;
-    }
-    if (text.size() > kFramesTextMax) text.resize(kFramesTextMax);
+    const std::string text = frames_text(last_frames);
     for (WriteRecord& record : announced) {
       fill_before(record);
       record.frames = text;
       records.push_back(std::move(record));
     }
+  }
+
+  static std::string frames_text(const std::vector<Frame>& sent) {
+    std::string text;
+    for (const Frame& frame : sent) {
+      for (const std::string* part : {&frame.verb, &frame.target}) text += part->empty() ? "" : *part + " ";
+      text += frame.body;
+    }
+    if (text.size() > kFramesTextMax) text.resize(kFramesTextMax);
+    return text;
   }
 
   static WriteRecord record_of(const Active& a) {
@@ -704,6 +728,10 @@ struct Reconciler::Impl {
       return next;
     }
     if (link != Link::up) return next;
+    if (!ready && !light_known && !sees_light()) {  // nothing else is done before
+      at(std::max(next_command_at, dark_until));
+      return next;
+    }
     at(must_read ? next_command_at : std::max(next_command_at, poll_at));
     for (const Active& a : active) {
       if (a.reading_at != kNever) at(std::max(next_command_at, a.reading_at));
@@ -729,7 +757,8 @@ struct Reconciler::Impl {
   Identity who;
 
   bool ready = false;                 // identified and read on this connection
-  bool light_known = false;           // readings of all outputs came on this connection
+  bool light_known = false;           // readings of all outputs came on this connection, or dark_until has passed
+  Instant dark_until{};               // of a switch that shows no light: what was being made before may still be dark
   bool must_read = true;              // nothing may be written before a read
   std::uint64_t reads = 0;
   Snapshot held;

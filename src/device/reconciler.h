@@ -53,7 +53,8 @@ struct Alarm {
   std::string text;
 };
 
-// A write that is about to be sent, for journal and audit.
+// A write that is about to be sent, for journal and audit. Where a dialect needs several messages, each after the answer
+// to the one before, every further one is a record of its own with frames alone.
 struct WriteRecord {
   IntentId id = 0;
   Epoch epoch = 0;
@@ -96,7 +97,7 @@ class Reconciler {
   std::vector<IntentResult> take_results();
   std::vector<Alarm> take_alarms();
 
-  bool ready() const;                           // identified and read, with its outputs' light where it can be seen
+  bool ready() const;                           // identified, its matrix read, its light seen or given time to come
   const Snapshot& snapshot() const;             // as last read
   bool doubtful(const CrossConnect& pair) const;  // written since then: the snapshot may no longer be true of it
   const Identity& identity() const;

@@ -72,6 +72,7 @@ class Wire {
   Instant now{seconds(1000)};
   std::map<IntentId, Intent> intents;
   std::map<IntentId, IntentResult> results;
+  std::string recorded;   // frames of all records
 
  private:
   Instant from_box() const {
@@ -121,7 +122,10 @@ class Wire {
   }
 
   void drain() {
-    for (const WriteRecord& record : reconciler.take_records()) EXPECT_FALSE(record.frames.empty());
+    for (const WriteRecord& record : reconciler.take_records()) {
+      EXPECT_FALSE(record.frames.empty());
+      recorded += record.frames;
+    }
     for (Frame& frame : reconciler.take_frames()) to_box_.emplace_back(now + kLatency, std::move(frame));
     if (reconciler.take_connect_request()) {
       hang_up();
@@ -177,6 +181,24 @@ TEST_P(EveryDialect, MovesCircuitsAndTellsWhenLightIsThere) {
   ASSERT_TRUE(wire.done(3)) << wire.results[3].reason;
   EXPECT_EQ(wire.box.model().connections(wire.now), (Pairs{{1, 2}, {2, 1}, {4, 5}}));
   for (const WriterLogEntry& entry : wire.box.model().writer_log()) EXPECT_NE(entry.writer, "");
+}
+
+// Dialects that delete by port read first; the deletion, sent after that answer, is on record all the same.
+TEST_P(EveryDialect, RecordsTheWriteItselfAndNotOnlyWhatGoesBefore) {
+  Wire wire(GetParam(), 1);
+  wire.submit(wish(1, {}, {{0, 1}}));
+  wire.run_for(seconds(20));
+  ASSERT_TRUE(wire.done(1));
+  wire.recorded.clear();
+  wire.submit(wish(2, {{0, 1}}, {}));
+  wire.run_for(seconds(20));
+  ASSERT_TRUE(wire.done(2));
+  const std::map<Dialect, std::string> deletion = {
+      {Dialect::polatis_scpi, ":oxc:swit:conn:sub"}, {Dialect::polatis_tl1, "DLT-PATCH"},
+      {Dialect::calient_tl1, "DLT-CRS"},             {Dialect::glimmerglass_tl1, "DLT-CRS-FIBER"},
+      {Dialect::polatis_netconf, "operation=\"remove\""}, {Dialect::polatis_restconf, "DELETE"},
+      {Dialect::ocp_gnmi, "Set"},                    {Dialect::sonic_gnmi, "Set"}};
+  EXPECT_NE(wire.recorded.find(deletion.at(GetParam())), std::string::npos) << wire.recorded;
 }
 
 TEST_P(EveryDialect, LeavesASomebodyElsesCircuitAlone) {

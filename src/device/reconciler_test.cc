@@ -34,8 +34,10 @@ Intent intent(IntentId id, Pairs remove, Pairs add, Epoch epoch = 1) {
 // A rig whose box obeys, connected and read.
 struct ReconcilerTest : testing::Test {
   void begin(SwitchModelSpec model = box(), Capabilities can = Rig::sees_all(), ReconcilerSpec spec = expected()) {
+    // A switch that shows no light is not relied on before its settling time.
+    const Duration patience = can.power || can.status ? Duration{} : can.settle_max;
     rig = std::make_unique<Rig>(std::move(model), std::move(spec), can);
-    rig->run_for(milliseconds(50));
+    rig->run_for(milliseconds(50) + patience);
     ASSERT_TRUE(rig->reconciler->ready());
   }
 
@@ -393,6 +395,19 @@ TEST_F(ReconcilerTest, SettlesByTimeWhereTheSwitchTellsNothing) {
   ASSERT_TRUE(result_of(intent(1, {}, {{0, 1}})).done);
   EXPECT_TRUE(rig->model.lit({0, 1}, rig->now));
   EXPECT_GE(rig->now - from, can.settle_max);
+}
+
+// What a former controller was making when it died may still be dark, and nobody can see it.
+TEST_F(ReconcilerTest, ABlindSwitchIsReadyOnlyAfterItsSettlingTime) {
+  SwitchModelSpec spec = box();
+  spec.has_power = false;
+  Capabilities can = Rig::sees_all();
+  can.power = can.status = false;
+  rig = std::make_unique<Rig>(spec, expected(), can);
+  rig->run_for(can.settle_max - milliseconds(1));
+  EXPECT_FALSE(rig->reconciler->ready());
+  rig->run_for(milliseconds(50));
+  EXPECT_TRUE(rig->reconciler->ready());
 }
 
 TEST_F(ReconcilerTest, WaitsForTheGapBetweenCommands) {

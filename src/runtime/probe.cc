@@ -2,30 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <thread>
+
+#include "carrier/io_thread.h"
 
 namespace photonrail::runtime {
 namespace {
-
-// Waits for sockets while it lives.
-class IoThread {
- public:
-  ~IoThread() {
-    guard_.reset();
-    io.stop();
-    thread_.join();
-  }
-  boost::asio::io_context io{1};
-
- private:
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{io.get_executor()};
-  std::thread thread_{[this] { io.run(); }};
-};
 
 // A connection with deadlines.
 class Conversation {
@@ -87,7 +71,7 @@ class Conversation {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<News> news_;
-  IoThread io_;
+  carrier::IoThread io_;
   std::shared_ptr<carrier::Link> link_;
 };
 

@@ -11,8 +11,6 @@
 #include <fmt/format.h>
 #include <gnmi/gnmi.pb.h>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <charconv>
 #include <condition_variable>
 #include <deque>
@@ -20,8 +18,8 @@
 #include <map>
 #include <mutex>
 #include <sstream>
-#include <thread>
 
+#include "carrier/io_thread.h"
 #include "carrier/link.h"
 #include "device/reconciler.h"
 
@@ -70,20 +68,6 @@ class Mailbox {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Mail> mails_;
-};
-
-class IoThread {
- public:
-  ~IoThread() {
-    guard_.reset();
-    io.stop();
-    thread_.join();
-  }
-  boost::asio::io_context io{1};
-
- private:
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{io.get_executor()};
-  std::thread thread_{[this] { io.run(); }};
 };
 
 class Switch {
@@ -170,7 +154,7 @@ class Switch {
     }
   }
 
-  IoThread io_;
+  carrier::IoThread io_;
   const carrier::LinkSpec spec_;
   Mailbox mailbox_;
   device::Reconciler reconciler_;
@@ -197,7 +181,7 @@ std::vector<CrossConnect> pairs_of(const std::string& text) {
 }
 
 int subscribe(const carrier::LinkSpec& spec, const std::string& path) {
-  IoThread io;
+  carrier::IoThread io;
   Mailbox mailbox;
   const auto link = carrier::open_link(io.io, spec, mailbox.events(1));
   gnmi::SubscribeRequest request;
