@@ -27,7 +27,6 @@ constexpr Duration kPollAfterEvent = milliseconds(50);   // at most one read per
 constexpr Duration kReadingEveryMin = milliseconds(1);
 constexpr Duration kReadingEveryMax = milliseconds(100);
 constexpr Duration kReadingEveryUnknown = milliseconds(10);
-constexpr std::size_t kFramesTextMax = 16384;  // of WriteRecord::frames
 
 enum class Link : std::uint8_t { down, connecting, identifying, up };
 
@@ -135,7 +134,7 @@ struct Reconciler::Impl {
     record.id = written.front().first;
     const Active* a = find(record.id);
     if (a != nullptr) record.epoch = a->intent.epoch;
-    record.frames = frames_text(more);
+    record.frames = reconciling::frames_text(more);
     records.push_back(std::move(record));
   }
 
@@ -634,22 +633,12 @@ struct Reconciler::Impl {
     }
     must_read = true;
     begin(command, now);
-    const std::string text = frames_text(last_frames);
+    const std::string text = reconciling::frames_text(last_frames);
     for (WriteRecord& record : announced) {
-      fill_before(record);
+      reconciling::fill_before(record, held.connections);
       record.frames = text;
       records.push_back(std::move(record));
     }
-  }
-
-  static std::string frames_text(const std::vector<Frame>& sent) {
-    std::string text;
-    for (const Frame& frame : sent) {
-      for (const std::string* part : {&frame.verb, &frame.target}) text += part->empty() ? "" : *part + " ";
-      text += frame.body;
-    }
-    if (text.size() > kFramesTextMax) text.resize(kFramesTextMax);
-    return text;
   }
 
   static WriteRecord record_of(const Active& a) {
@@ -657,16 +646,6 @@ struct Reconciler::Impl {
     record.id = a.intent.id;
     record.epoch = a.intent.epoch;
     return record;
-  }
-
-  void fill_before(WriteRecord& record) const {
-    for (const CrossConnect& pair : held.connections) {
-      const auto touches = [&](const CrossConnect& other) { return share_port(pair, other); };
-      if (std::any_of(record.remove.begin(), record.remove.end(), touches) ||
-          std::any_of(record.add.begin(), record.add.end(), touches)) {
-        record.before.push_back(pair);
-      }
-    }
   }
 
   bool begin(const Command& command, Instant now) {

@@ -53,8 +53,8 @@ struct Alarm {
   std::string text;
 };
 
-// A write that is about to be sent, for journal and audit. Where a dialect needs several messages, each after the answer
-// to the one before, every further one is a record of its own with frames alone.
+// A write that is about to be sent, for journal and audit. Where a dialect needs several messages, each after the
+// answer to the one before, every further one is a record of its own with frames alone.
 struct WriteRecord {
   IntentId id = 0;
   Epoch epoch = 0;

@@ -74,4 +74,25 @@ IntentResult refused(const Active& a) {
   return result;
 }
 
+std::string frames_text(const std::vector<Frame>& sent) {
+  constexpr std::size_t kMost = 16384;
+  std::string text;
+  for (const Frame& frame : sent) {
+    for (const std::string* part : {&frame.verb, &frame.target}) text += part->empty() ? "" : *part + " ";
+    text += frame.body;
+  }
+  if (text.size() > kMost) text.resize(kMost);
+  return text;
+}
+
+void fill_before(WriteRecord& record, const std::vector<CrossConnect>& matrix) {
+  for (const CrossConnect& pair : matrix) {
+    const auto touches = [&](const CrossConnect& other) { return share_port(pair, other); };
+    if (std::any_of(record.remove.begin(), record.remove.end(), touches) ||
+        std::any_of(record.add.begin(), record.add.end(), touches)) {
+      record.before.push_back(pair);
+    }
+  }
+}
+
 }  // namespace photonrail::device::reconciling

@@ -46,4 +46,9 @@ bool overlap(const Active& a, const Active& b);     // they name a port in commo
 std::string nonsense(const Intent& intent, Position inputs, Position outputs);
 IntentResult refused(const Active& a);              // nothing was done
 
+
+// For WriteRecord: what is sent as text, cut at 16 KiB; and the part of the matrix that the write touches.
+std::string frames_text(const std::vector<Frame>& sent);
+void fill_before(WriteRecord& record, const std::vector<CrossConnect>& matrix);
+
 }  // namespace photonrail::device::reconciling
