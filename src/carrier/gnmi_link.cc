@@ -164,23 +164,12 @@ class GnmiChannel : public std::enable_shared_from_this<GnmiChannel> {
   std::map<const Call*, std::weak_ptr<Call>> calls_;
 };
 
-class GnmiLink final : public Link {
- public:
-  explicit GnmiLink(std::shared_ptr<GnmiChannel> channel) : channel_(std::move(channel)) {}
-  ~GnmiLink() override { channel_->drop(); }
-  void send(device::Frame frame) override { channel_->send(std::move(frame)); }
-  void drop() override { channel_->drop(); }
-
- private:
-  const std::shared_ptr<GnmiChannel> channel_;
-};
-
 }  // namespace
 
 std::shared_ptr<Link> open_gnmi_link(boost::asio::io_context& io, const LinkSpec& spec, LinkEvents events) {
   auto channel = std::make_shared<GnmiChannel>(spec, std::move(events));
   boost::asio::post(io, [channel] { channel->open(); });
-  return std::make_shared<GnmiLink>(std::move(channel));
+  return std::make_shared<HeldLink<GnmiChannel>>(std::move(channel));
 }
 
 }  // namespace photonrail::carrier

@@ -191,23 +191,12 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool open_ = false, closed_ = false;
 };
 
-class HttpLink final : public Link {
- public:
-  explicit HttpLink(std::shared_ptr<HttpConnection> connection) : connection_(std::move(connection)) {}
-  ~HttpLink() override { connection_->drop(); }
-  void send(device::Frame frame) override { connection_->send(std::move(frame)); }
-  void drop() override { connection_->drop(); }
-
- private:
-  const std::shared_ptr<HttpConnection> connection_;
-};
-
 }  // namespace
 
 std::shared_ptr<Link> open_http_link(asio::io_context& io, const LinkSpec& spec, LinkEvents events) {
   auto connection = std::make_shared<HttpConnection>(io, spec, std::move(events));
   connection->begin();
-  return std::make_shared<HttpLink>(std::move(connection));
+  return std::make_shared<HeldLink<HttpConnection>>(std::move(connection));
 }
 
 }  // namespace photonrail::carrier

@@ -1,13 +1,27 @@
 // What the links share, and how each is made; internal to this folder.
 #pragma once
 
+#include <memory>
 #include <mutex>
-
 #include <utility>
 
 #include "carrier/link.h"
 
 namespace photonrail::carrier {
+
+// A Link whose work is done by an object that pending operations keep alive: that one lives until the last of them has
+// come back, and is told by drop() that nobody listens any more.
+template <class Connection>
+class HeldLink final : public Link {
+ public:
+  explicit HeldLink(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  ~HeldLink() override { connection_->drop(); }
+  void send(device::Frame frame) override { connection_->send(std::move(frame)); }
+  void drop() override { connection_->drop(); }
+
+ private:
+  const std::shared_ptr<Connection> connection_;
+};
 
 // Lets events through, one at a time, until it is shut.
 class Gate {

@@ -46,8 +46,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  void send(std::string bytes) {
-    asio::post(strand_, [self = shared_from_this(), bytes = std::move(bytes)]() mutable {
+  void send(device::Frame frame) {
+    asio::post(strand_, [self = shared_from_this(), bytes = std::move(frame.body)]() mutable {
       if (!self->open_) return;
       self->unsent_ += bytes.size();
       if (self->unsent_ > Link::kUnsentMost) return self->end("the switch does not read");
@@ -120,23 +120,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool open_ = false, closed_ = false;
 };
 
-class TcpLink final : public Link {
- public:
-  explicit TcpLink(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
-  ~TcpLink() override { connection_->drop(); }
-  void send(device::Frame frame) override { connection_->send(std::move(frame.body)); }
-  void drop() override { connection_->drop(); }
-
- private:
-  const std::shared_ptr<Connection> connection_;
-};
-
 }  // namespace
 
 std::shared_ptr<Link> open_tcp_link(asio::io_context& io, const LinkSpec& spec, LinkEvents events) {
   auto connection = std::make_shared<Connection>(io, spec, std::move(events));
   connection->begin();
-  return std::make_shared<TcpLink>(std::move(connection));
+  return std::make_shared<HeldLink<Connection>>(std::move(connection));
 }
 
 }  // namespace photonrail::carrier

@@ -257,8 +257,8 @@ TEST(Restart, GrantsNothingUntilEveryRankIsBackOrItsLeaseIsOver) {
   EXPECT_EQ(grid.job("grid").lost, 1U);
 }
 
-TEST(Restart, TakesOverCircuitsThatAreUpWithoutAWrite) {
-  TestWorld world;
+// Job "a" of two ranks, on connections 1 and 2: their pair has its first grant.
+void grant_to_two(TestWorld& world) {
   world.start();
   world.run(100ms);
   ASSERT_TRUE(world.ask(world.job_of("a", 2)).outcome.has_value());
@@ -269,6 +269,11 @@ TEST(Restart, TakesOverCircuitsThatAreUpWithoutAWrite) {
   }
   world.run(1s);
   ASSERT_EQ(world.heard<control::Granted>(1).size(), 1U);
+}
+
+TEST(Restart, TakesOverCircuitsThatAreUpWithoutAWrite) {
+  TestWorld world;
+  ASSERT_NO_FATAL_FAILURE(grant_to_two(world));
   const unsigned writes = world.boxes[0]->writes;
   world.kill();
   world.start(world.records);
@@ -290,16 +295,7 @@ TEST(Restart, TakesOverCircuitsThatAreUpWithoutAWrite) {
 
 TEST(Restart, ACircuitThatWentMeanwhileComesBackForThoseWhoHoldIt) {
   TestWorld world;
-  world.start();
-  world.run(100ms);
-  ASSERT_TRUE(world.ask(world.job_of("a", 2)).outcome.has_value());
-  for (control::Rank rank = 0; rank < 2; ++rank) {
-    world.hello(rank + 1, "a", rank);
-    world.say(rank + 1, control::RegisterGroup{"g", {0, 1}, control::RegisterGroup::Shape::pair});
-    world.say(rank + 1, control::Announce{0, 1, false});
-  }
-  world.run(1s);
-  ASSERT_EQ(world.heard<control::Granted>(1).size(), 1U);
+  ASSERT_NO_FATAL_FAILURE(grant_to_two(world));
   world.kill();
   world.boxes[0]->model.foreign_write({"somebody", {{0, 1}, {1, 0}}, {}, {}, false}, world.now);
   world.start(world.records);
