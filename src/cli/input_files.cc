@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/job_file.h"
 #include "config/document.h"
 #include "config/toml.h"
 #include "energy/scenario.h"
@@ -30,9 +31,9 @@ std::vector<std::string> keys_of() {
 }
 
 template <class T>
-InputFile described(const char* command, const char* title, const char* advice) {
-  return {command, advice, [title] { return config::document_schema(T{}, title, kForm); },
-          [title] { return config::document_reference(T{}, title, kForm); }, keys_of<T>};
+InputFile described(const char* command, const char* title, const char* advice, const char* form = kForm) {
+  return {command, advice, [title, form] { return config::document_schema(T{}, title, form); },
+          [title, form] { return config::document_reference(T{}, title, form); }, keys_of<T>};
 }
 
 }  // namespace
@@ -49,7 +50,9 @@ std::vector<InputFile> input_files() {
               "dlrm", "Recommendation scenarios",
               "photonrail dlrm FILE --out DIR, and photonrail explain DIR/report.json"),
           described<pool::PoolScenario>("check", "Photonic pools",
-                                        "photonrail check FILE --out DIR, and photonrail explain DIR/report.json")};
+                                        "photonrail check FILE --out DIR, and photonrail explain DIR/report.json"),
+          described<JobText>("ctl", "Job files", "photonrail ctl plan FILE, then photonrail ctl submit FILE",
+                             "Files are TOML 1.0.")};
 }
 
 Status check_is_training_scenario(const std::string& name, std::string_view text) {

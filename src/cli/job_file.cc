@@ -12,31 +12,6 @@ namespace {
 
 constexpr std::size_t kPortsMost = 1 << 18;
 
-struct JobText {
-  std::string job;
-  std::uint64_t epoch = 1;
-  std::uint32_t ports_per_rank = 1;
-  std::vector<std::string> ports;
-  std::vector<std::uint32_t> domains;
-};
-
-void describe(config::Fields& fields, JobText& j) {
-  fields("job", j.job, {.doc = "Name: letters, digits, '.', '_' and '-'.", .required = true});
-  fields("epoch", j.epoch,
-         {.doc = "Which life of the job. Grows whenever it is started again; an older one is refused.", .min = 1});
-  fields("ports_per_rank", j.ports_per_rank, {.doc = "Optical ports of each rank.", .min = 1, .max = 64});
-  fields("ports", j.ports,
-         {.doc = "Where they end: \"switch:position\", or \"switch:first..last\". Rank by rank.",
-          .required = true,
-          .items_max = 65536});
-  fields("domains", j.domains,
-         {.doc = "Scale-up domain of each rank: groups inside of one need no circuits. Empty: each rank is its own.",
-          .items_max = 65536});
-}
-
-constexpr const char* kTitle = "photonrail ctl submit";
-constexpr const char* kAbout = "Job file: the ports of a job's ranks.";
-
 std::optional<device::Position> number(std::string_view text) {
   device::Position value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -68,6 +43,20 @@ std::string add_ports(const std::string& text, wire::SwitchNames& names, std::ve
 }
 
 }  // namespace
+
+void describe(config::Fields& fields, JobText& j) {
+  fields("job", j.job, {.doc = "Name: letters, digits, '.', '_' and '-'.", .required = true});
+  fields("epoch", j.epoch,
+         {.doc = "Which life of the job. Grows whenever it is started again; an older one is refused.", .min = 1});
+  fields("ports_per_rank", j.ports_per_rank, {.doc = "Optical ports of each rank.", .min = 1, .max = 64});
+  fields("ports", j.ports,
+         {.doc = "Where they end: \"switch:position\", or \"switch:first..last\". Rank by rank.",
+          .required = true,
+          .items_max = 65536});
+  fields("domains", j.domains,
+         {.doc = "Scale-up domain of each rank: groups inside of one need no circuits. Empty: each rank is its own.",
+          .items_max = 65536});
+}
 
 Result<daemon::Attachment> parse_port(const std::string& text, wire::SwitchNames& names) {
   std::vector<daemon::Attachment> ports;
@@ -103,8 +92,5 @@ Result<JobFile> read_job_file(const std::string& path) {
   for (std::uint32_t rank = 0; doc.value.domains.empty() && rank < ranks; ++rank) out.job.domain.push_back(rank);
   return out;
 }
-
-std::string job_file_schema() { return config::document_schema(JobText{}, kTitle, kAbout); }
-std::string job_file_reference() { return config::document_reference(JobText{}, kTitle, kAbout); }
 
 }  // namespace photonrail::cli

@@ -7,13 +7,26 @@
 //   domains = [0, 0, 1, 1]                 # scale-up domain of each rank; absent: each rank is its own
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "config/document.h"
 #include "daemon/core.h"
 #include "wire/operator_messages.h"
 
 namespace photonrail::cli {
+
+// The file as it is written.
+struct JobText {
+  std::string job;
+  std::uint64_t epoch = 1;
+  std::uint32_t ports_per_rank = 1;
+  std::vector<std::string> ports;
+  std::vector<std::uint32_t> domains;
+};
+void describe(config::Fields& fields, JobText& j);
 
 struct JobFile {
   daemon::SubmitJob job;
@@ -24,8 +37,5 @@ Result<JobFile> read_job_file(const std::string& path);
 
 // "switch:position". The switch gets a number in `names`.
 Result<daemon::Attachment> parse_port(const std::string& text, wire::SwitchNames& names);
-
-std::string job_file_schema();
-std::string job_file_reference();
 
 }  // namespace photonrail::cli

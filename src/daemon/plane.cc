@@ -179,11 +179,6 @@ LiveJob* Plane::running(const std::string& name) {
   return nullptr;
 }
 
-const LiveJob* Plane::job_at(Attachment port) const {
-  const auto found = ports_.find(port);
-  return found == ports_.end() ? nullptr : found->second.first;
-}
-
 // ---- leases and other timers
 
 Instant Plane::lease_end(const LiveJob& job, Rank rank) const {

@@ -86,7 +86,6 @@ class Plane {
   void grace(Instant until) { grace_until_ = std::max(grace_until_, until); }
 
   const std::map<std::uint64_t, std::unique_ptr<LiveJob>>& jobs() const { return jobs_; }
-  const LiveJob* job_at(Attachment port) const;
   Duration longest_wait(const DurableJob& job, Instant now) const;  // until no rank of an ended job can be alive
 
  private:

@@ -44,7 +44,6 @@ class MessageDriver : public Driver {
   // A request may be completed when it is sent (message ids).
   virtual void stamp(Request& request) = 0;
 
-  void add_request(Request request) { requests_.push_back(std::move(request)); }
   void add_event(Event event);
   bool in_range(const Command& command) const;
 

@@ -40,7 +40,6 @@ Reactor::~Reactor() { stop(); }
 
 boost::asio::io_context& Reactor::io() { return impl_->io; }
 void Reactor::post(std::function<void()> work) { boost::asio::post(impl_->io, std::move(work)); }
-bool Reactor::in_thread() const { return std::this_thread::get_id() == impl_->thread.get_id(); }
 
 void Reactor::every(Duration period, std::function<void()> work) {
   auto periodic = std::make_shared<Periodic>(impl_->io, period, std::move(work));

@@ -23,7 +23,6 @@ class Reactor {
   void post(std::function<void()> work);                    // any thread
   void every(Duration period, std::function<void()> work);  // until stop()
   void stop();                                              // runs what was posted before, then ends
-  bool in_thread() const;
 
  private:
   struct Impl;
